@@ -1,6 +1,7 @@
 """The review at the end of a run in a terminal: by file, by hunk, all the rest, none."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -104,6 +105,26 @@ def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: s
         terminal.answer("Accept new/文件.py?", "n")
         assert terminal.end() == 0
         assert any(line.startswith(said) for line in terminal.screen.lines)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_fault_121_a_build_of_rejected_text_does_not_pass_a_check(workspace: Path, record: Record) -> None:
+    """docs/faults.md 121: what the agent's command built from both changes is not used for the accepted one alone."""
+    needs_sandbox()
+    makefile = "test: lib.o\n\tcmp lib.o main.txt\nlib.o: lib.txt\n\tcp lib.txt lib.o\n"
+    files = {"lib.txt": "1\n", "main.txt": "1\n", "Makefile": makefile, ".gitignore": "*.o\n"}
+    for name, text in files.items():
+        (workspace / name).write_text(text)
+        os.utime(workspace / name, (0, 0))
+    edits = [{"edit_file": {"path": name, "old_text": "1", "new_text": "2"}} for name in ("lib.txt", "main.txt")]
+    replay = record({"calls": [*edits, {"bash": {"command": "make test"}}]}, {"text": "Done."})
+    options = ("--workspace", workspace, "--check", "make test", "--replay", replay)
+    with in_terminal("run", "a task", *options) as terminal:
+        terminal.answer("Accept lib.txt?", "n")
+        terminal.answer("Accept main.txt?", "y")
+        assert terminal.end() == 0
+        said = [line for line in terminal.screen.lines if "accepted" in line]
+        assert [line.partition(" (")[0] for line in said] == ["✗ 1 of 2 changes accepted: make test fails"]
 
 
 def test_p18_checks_that_are_refused_after_the_review_give_the_reason(

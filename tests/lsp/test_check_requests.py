@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lsp.test_checks import BEGIN, TICK, todo
+from fairlead.tools.check_run import WITHOUT_RETAINED
+from lsp.test_checks import BEGIN, TICK, results, todo
 from lsp.test_verification import RUN, bash, review, write_workspace
 from support.calls import edit
 from support.client import Client, Json, WireError
@@ -131,6 +132,49 @@ async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, re
         assert len(client.events("check_finished")) == 2
 
 
+async def test_fault_121_a_check_without_the_changes_uses_no_build_of_them(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 121: the agent has run the check before, so what it built from the change is up to date. The check
+    without the change, or with another one, does not use it.
+    """
+    write_workspace(workspace)
+    (workspace / ".gitignore").write_text("built\n")
+    check = "test -e built || cp a.txt built; grep -q two built"
+    edits = [edit("a.txt", "one", "two"), edit("b.txt", "one", "two")]
+    turns = [{"calls": [todo(*BEGIN, check=check), *edits, bash(check)]}, {"calls": [TICK]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        [failed] = await run_checks(client, base=True)
+        assert failed["message"].endswith("With them it passes, so it proves them.")
+        assert item(client)["verification"] == "proved"
+        [failed] = await run_checks(client, target={"uri": (workspace / "b.txt").as_uri()})
+        assert failed["message"].startswith(f"With 1 of 2 undecided changes: `{check}` fails")
+        assert (await run_checks(client))[0]["passed"] is True
+
+
+async def test_fault_122_a_missing_build_is_no_proof(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 122: the check needs an ignored file that an earlier command made, so it fails without the changes
+    for another reason than the changes.
+    """
+    write_workspace(workspace)
+    (workspace / ".gitignore").write_text("built\n")
+    check = "test -e built"
+    calls = [todo(*BEGIN, check=check), edit("a.txt", "one", "two"), bash("touch built")]
+    turns = [{"calls": calls}, {"calls": [TICK]}, {"text": "Done."}]
+    async with Client(workspace, settings=replay(*turns)) as client:
+        await client.run()
+        assert any(text.endswith("So it fails with them too, and proves nothing.") for text in results(client))
+        [failed] = await run_checks(client, base=True)
+        assert failed["proves"] is False
+        assert failed["message"].endswith(f"{WITHOUT_RETAINED} So it fails with all of them, too.")
+        assert (item(client)["verification"], item(client)["flaky"]) == ("verified", False)
+        found = await client.request("agent/checks/minimize", {"sessionId": session(client)})
+        assert (found["outcome"], WITHOUT_RETAINED in found["message"]) == ("fails", True)
+        await review(client, "accept", target={"all": True})
+        [failed] = await run_checks(client, base=True)
+        assert (failed["passed"], WITHOUT_RETAINED in failed["message"]) == (False, True)
+        assert (item(client)["verification"], item(client)["flaky"]) == ("verified", False)
+
+
 async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
     """The check passes, fails and passes on the same files, because it depends on a file that Git ignores. Its step
     stays unverified until these files change.
@@ -191,12 +235,8 @@ async def test_p18_checks_run_one_at_a_time_beside_the_agent_and_can_be_stopped(
         assert (await run)["stopReason"] == "end_turn"
 
 
-async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_commands(
-    workspace: Path, replay: Replay
-) -> None:
-    """The check waits for the agent's command: while this runs, the folder that all boxes share contains the proposals,
-    which the check must not see.
-    """
+async def test_p18_a_check_without_the_changes_runs_beside_the_agents_commands(workspace: Path, replay: Replay) -> None:
+    """The check sees nothing of the folder that the agent's command works in, which contains the proposals."""
     write_workspace(workspace)
     turns = [
         {"calls": [todo(*BEGIN, check="grep -q one a.txt"), edit("a.txt", "one", "two")]},
@@ -208,14 +248,10 @@ async def test_p18_a_check_without_the_changes_takes_turns_with_the_agents_comma
     async with Client(workspace, settings=replay(*turns)) as client:
         run = asyncio.ensure_future(client.run())
         await client.until(lambda: client.events("tool_output"))
-        without = asyncio.ensure_future(run_checks(client, base=True))
-        gate.write_text("open\n")
-        [result] = await without
+        [result] = await run_checks(client, base=True)
         assert result["passed"] is True
-        started = [event["command"] for event in client.events("command")]
-        assert started == [GATED, "grep -q one a.txt"]
-        ended = next(event for event in client.events("command_ended") if event["handle"] is None)
-        assert ended["seq"] < client.events("command")[1]["seq"]
+        assert len(client.events("command_ended")) == 1  # the agent's command still runs
+        gate.write_text("open\n")
         await run
 
 

@@ -65,10 +65,12 @@ def numbers(client: Client, changes: list[Json]) -> list[int]:
 
 async def test_p19_three_of_twelve_changes_are_found(workspace: Path, replay: Replay) -> None:
     """The search needs at most two runs per change. The runs with all changes and with none are evidence for the step.
-    The result stays after decisions, without the decided changes; an edit of a file ends it.
+    The bytecode that the agent's own run of the check left is not used. The result stays after decisions, without the
+    decided changes; an edit of a file ends it.
     """
     write_module(workspace)
-    async with Client(workspace, settings=replay(*turns(check_of(*NEEDED)))) as client:
+    check = check_of(*NEEDED)
+    async with Client(workspace, settings=replay(*turns(check, *change_all(), bash(check)))) as client:
         await client.run()
         found = await minimize(client)
         assert found["outcome"] == "minimal"
@@ -81,7 +83,8 @@ async def test_p19_three_of_twelve_changes_are_found(workspace: Path, replay: Re
         assert [each["runs"] for each in progress] == list(range(1, found["runs"] + 1))
         assert (progress[0]["changes"], progress[0]["left"], progress[-1]["left"]) == (12, 12, 3)
         commands = client.last("agent/plan")["items"][0]["evidence"]["commands"]
-        assert [(run["exitCode"], run["withoutChanges"]) for run in commands] == [(0, False), (1, True)]
+        runs = [(run["exitCode"], run["withoutChanges"]) for run in commands]
+        assert runs == [(0, False), (0, False), (1, True)]
         await review(client, "accept", target={"changes": found["needed"]})
         left = client.last("agent/edits")["smallest"]
         assert (left["needed"], left["notNeeded"]) == ([], found["notNeeded"])

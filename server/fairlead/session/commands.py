@@ -43,7 +43,6 @@ class SessionCommands:
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
         self._evidence = evidence
-        self._foreground = asyncio.Lock()
         self._layers: dict[Roots, asyncio.Task[Layer]] = {}
         self._unavailable = ""
 
@@ -76,7 +75,6 @@ class SessionCommands:
             unavailable=self._unavailable,
             checks=self._evidence.check_commands,
             missing_variables=self._missing_variables,
-            foreground=self._foreground,
         )
 
     def stop(self) -> None:

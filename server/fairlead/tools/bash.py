@@ -3,7 +3,6 @@
 Asks the user first if the policy requires it.
 """
 
-import contextlib
 import errno
 import os
 from collections.abc import Collection, Sequence
@@ -87,33 +86,24 @@ class Bash:
         _validate(command)
         if background:
             self._commands.background.check_capacity()
-        async with contextlib.AsyncExitStack() as turn:
-            job = await self._prepare(input, call, turn, background=background)
-            notes = [
-                *self._edits_not_visible(job.where),
-                *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
-            ]
-            job.begin()
-            if background:
-                return _lines(*notes, self._in_background(job))
-            return await self._run_to_end(job, notes)
+        job = await self._prepare(input, call, background=background)
+        notes = [
+            *self._edits_not_visible(job.where),
+            *([TOO_LONG] if (input.get("timeout_seconds") or 0) > MAX_SECONDS else []),
+        ]
+        job.begin()
+        if background:
+            return _lines(*notes, self._in_background(job))
+        return await self._run_to_end(job, notes)
 
-    async def _prepare(
-        self, input: dict[str, Any], call: RunningCall, turn: contextlib.AsyncExitStack, *, background: bool
-    ) -> Job:
-        """Chooses the layer, asks the user if necessary, and opens the box.
-
-        A command that does not run in the background waits for its turn before the box is opened. The turn ends when
-        `turn` is closed.
-        """
+    async def _prepare(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
+        """Chooses the layer, asks the user if necessary, and opens the box."""
         commands, command = self._commands, input["command"]
         network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
         layer = commands.direct() if unsandboxed else await commands.layer()
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
         call.progress = "Cancelled before the command was run."
-        if not background:
-            await turn.enter_async_context(commands.foreground)
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         # before the view is created: a change in between must not count as verified
         state = commands.record_state(layer.where) if found.verified else None

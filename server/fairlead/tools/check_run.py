@@ -8,13 +8,14 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CHECK, Verification
-from fairlead.shell.command_line.verifications import FoundVerifications, find_verifications
+from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, repeat_clean
 
 MAX_OUTPUT_LINES = 30
+WITHOUT_RETAINED = "It ran without the ignored files that commands left in the sandbox, such as builds."
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class CheckRun:
     """The proposals that it sees; None: all. Without a sandbox, a check sees none, whatever this is."""
     is_of_user: bool = False
     """Whether the user runs it, to learn what the accepted or proposed files are worth without the session."""
+    retained: bool = True
+    """Whether it sees the ignored files that the session's commands left, such as builds of other texts.
+
+    Only a check that sees all proposals can.
+    """
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,10 @@ class CheckEnd:
     """A sentence, with a leading space, about the lost changes that the check itself made; empty if there are none."""
     variables: Mapping[str, str]
     """Its environment."""
+    lacked_retained: bool = False
+    """Whether it failed without the ignored files that the session's commands left."""
+    fails_with_all: bool = False
+    """Whether it saw no proposals, and fails with all of them too, without these ignored files."""
 
     @property
     def passed(self) -> bool:
@@ -80,42 +90,66 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
 async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
     """Runs a check. It is evidence only if it sees all proposals or none.
 
-    Unless it sees all of them, it takes turns with the agent's commands that do not run in the background.
+    If it fails without the ignored files that the session's commands left, the reason may be that these are missing. So
+    a failure is then no evidence if the check sees all proposals. If it sees none, it runs with all of them too, also
+    without these files, and is evidence only if it passes there.
 
     Raises:
         ToolError: it could not be run, because its box could not be made or its process could not be started.
     """
-    if check.changes is None:
-        return await _run(commands, check, call)
-    async with commands.foreground:
-        return await _run(commands, check, call)
+    job, retained = await _prepare(commands, check, call)
+    job.begin()
+    result = await job.run()
+    lacked_retained = not retained and job.layer.has_retained and result.exit_code != 0
+    no_evidence = replace(job, verifications=NO_VERIFICATIONS, state=None, without_changes=None)
+    fails_with_all = False
+    if lacked_retained and check.changes is None:
+        job = no_evidence
+    elif lacked_retained and not len(check.changes or ()):
+        try:
+            fails_with_all = not await _passes_with_all(commands, check, call)
+        except BaseException:
+            await no_evidence.end(result.ended, result.exit_code, discard=True)
+            raise
+        job = no_evidence if fails_with_all else job
+    discarded = await job.end(result.ended, result.exit_code, discard=True)
+    note = f" {discarded}".replace("\n", " ") if discarded else ""
+    return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all)
 
 
-async def _run(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
+async def _passes_with_all(commands: Commands, check: CheckRun, call: RunningCall) -> bool:
+    """Whether a check passes with all proposals, without the ignored files that the session's commands left.
+
+    This run has no events.
+    """
+    quiet, call = replace(commands, emit=_ignore), replace(call, output=_ignore)
+    job, _ = await _prepare(quiet, replace(check, changes=None, retained=False), call)
+    result = await job.run()
+    await job.end(result.ended, result.exit_code, discard=True)
+    return result.exit_code == 0
+
+
+async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tuple[Job, bool]:
+    """Opens the box of a check. Also returns whether it sees the ignored files that the session's commands left."""
     found = find_check(check.command)
     layer = await commands.layer()
     view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
-    line, leftovers = found.with_pipefail(check.command), await layer.leftovers(view)
-    is_clean = bool(leftovers) and (check.is_of_user or check.changes is not None)
+    line, leftovers, limits = found.with_pipefail(check.command), await layer.leftovers(view), commands.limits
+    retained = check.retained and check.changes is None and not (leftovers and check.is_of_user)
     # `background`, because other commands may run at the same time
-    box = await layer.open(line, view, limits=commands.limits, background=True, retained=not is_clean)
+    box = await layer.open(line, view, limits=limits, background=True, retained=retained)
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
-    if check.changes is None:
-        job = replace(job, verifications=found, state=check.state)
-        if leftovers and not is_clean:
-            job = replace(
-                job,
-                leftovers=leftovers,
-                repeat=partial(repeat_clean, layer, line, view, commands.limits, commands.timeout),
-            )
-    elif not len(check.changes):
-        job = replace(job, without_changes=check.state)
-    job.begin()
-    result = await job.run()
-    discarded = await job.end(result.ended, result.exit_code, discard=True)
-    note = f" {discarded}".replace("\n", " ") if discarded else ""
-    return CheckEnd(result, note, box.launch.env)
+    if check.changes is not None:
+        return job if len(check.changes) else replace(job, without_changes=check.state), retained
+    if retained and leftovers:
+        repeat = partial(repeat_clean, layer, line, view, limits, commands.timeout)
+        job = replace(job, leftovers=leftovers, repeat=repeat)
+    return replace(job, verifications=found, state=check.state), retained
+
+
+def _ignore(_: object) -> None:
+    """Discards an event or output."""
 
 
 def find_check(command: str) -> FoundVerifications:

@@ -9,7 +9,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue, Stopped
-from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
+from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 from fairlead.tools.unreachable import unreachable_hint
 from fairlead.tools.watch_mode import watch_mode_hint
@@ -114,6 +114,8 @@ class Checks:
         call.output(f"({without.summary})\n")
         if without.result.exit_code is None:
             return ""
+        if without.fails_with_all:
+            return f" It fails without your changes. {WITHOUT_RETAINED} So it fails with them too, and proves nothing."
         if not without.passed:
             return " It fails without your changes, so it proves them."
         return " It passes without your changes too, so it does not prove them."

@@ -65,13 +65,6 @@ class Commands:
     checks: Callable[[], Collection[str]] = tuple
     """Returns the commands that are checks (docs/plan.md P17)."""
     missing_variables: MissingVariables = field(default_factory=MissingVariables)
-    foreground: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while one of these runs: a command of the agent that is not in the background, or a check that does not see
-    all proposals.
-
-    They must not overlap: while the command runs, the session's upper layer contains all proposals, and the box of the
-    check shows that layer too.
-    """
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fairlead.edits.selection import Change
 from fairlead.session.errors import RequestRefused
 from fairlead.session.session import Session
 from fairlead.tools.check_queue import Stopped
-from fairlead.tools.check_run import CheckEnd, CheckRun, allow_check, run_check
+from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
 from fairlead.workspace.paths import Roots
 
 MAX_NAMED = 3
@@ -132,7 +132,9 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
     passed_before = await session.evidence.still_passes(check.command)
     proves = False
     try:
-        end, is_outdated = await _execute(session, request, _visible_changes(session, request), request.call_id)
+        end, is_outdated = await _execute(
+            session, request, _visible_changes(session, request), request.call_id, retained=request.scope == "all"
+        )
         if is_outdated:
             text = f"{_sentence(check, end)}{OUTDATED}"
         elif request.scope == "all":
@@ -140,10 +142,11 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
-            text = f"With {chosen} of {count_of(total, 'undecided change')}: {_sentence(check, end)}"
+            text = f"With {chosen} of {count_of(total, 'undecided change')}: {_sentence(check, end)}{_lacked(end)}"
         else:
             complete = None
-            if not end.passed and len(before.undecided) and not await session.evidence.still_passes(check.command):
+            needs_complete = not end.passed and not end.fails_with_all and len(before.undecided)
+            if needs_complete and not await session.evidence.still_passes(check.command):
                 complete, is_outdated = await _execute(session, request, None, f"{request.call_id}.all")
             text, proves = _judge_accepted(session, request, end, complete, before, is_outdated=is_outdated)
     except ToolError as error:
@@ -175,7 +178,7 @@ def _visible_changes(session: Session, request: _Request) -> Changeset | None:
 
 
 async def _execute(
-    session: Session, request: _Request, visible: Changeset | None, call_id: str
+    session: Session, request: _Request, visible: Changeset | None, call_id: str, *, retained: bool = True
 ) -> tuple[CheckEnd, bool]:
     """Runs the command. Returns how it ended, and whether a file or a proposal changed while it ran.
 
@@ -187,7 +190,8 @@ async def _execute(
     where = await allow_check(commands, session.approvals, command, call)
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
-    check = CheckRun(command, where, commands.record_state(where), request.handle, visible, is_of_user=True)
+    state = commands.record_state(where)
+    check = CheckRun(command, where, state, request.handle, visible, retained=retained, is_of_user=True)
     reviewed = _review_of(session).reviewed
     end = await run_check(commands, check, call)
     await session.compare_files()
@@ -216,7 +220,9 @@ def _judge_accepted(
     if end.passed:
         return result if reviewed.accepted else f"{result} So it does not prove them.", False
     if not len(undecided):
-        return result, False
+        return f"{result}{_lacked(end)}", False
+    if end.fails_with_all:
+        return f"{result}{_lacked(end)} So it fails with all of them, too.", False
     if complete is not None and not complete.passed:
         return f"{result} It fails with all of them, too.", False
     if reviewed.accepted:
@@ -226,6 +232,11 @@ def _judge_accepted(
 
 def _sentence(check: Check, end: CheckEnd) -> str:
     return f"`{check.command}` {'passes' if end.passed else 'fails'} ({end.summary})."
+
+
+def _lacked(end: CheckEnd) -> str:
+    """A sentence, with a leading space, if the check may have failed because of missing builds; otherwise empty."""
+    return f" {WITHOUT_RETAINED}" if end.lacked_retained else ""
 
 
 def _list_changes(changes: Changeset, roots: Roots) -> str:

@@ -15,7 +15,7 @@ from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, requested_checks
 from fairlead.session.session import Session
 from fairlead.tools.check_queue import Stopped
-from fairlead.tools.check_run import CheckRun, allow_check, run_check
+from fairlead.tools.check_run import WITHOUT_RETAINED, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
 
 NOTHING_PROPOSED = "Nothing is proposed, so there is nothing to search."
@@ -101,7 +101,7 @@ class _Search:
         self._seconds = limits.search_max_minutes * 60 or None
         self._units = tuple(units(self._changes))
         self._search = SmallestSetSearch[_Unit](self._units, self._passes, limits.search_max_runs or None)
-        self._all_ran = True
+        self._all_ran, self._lacked_retained = True, False
 
     async def run(self) -> SmallestSet:
         """Searches until the set is found, no set can be found, a limit is reached, or the search is interrupted.
@@ -132,9 +132,9 @@ class _Search:
         needed = _changes(found or ()) if is_set else ()
         others = tuple(change for change in _changes(self._units) if change not in needed) if is_set else ()
         count = len(_changes(self._units))
-        message = (
-            f"{_message(self._checks, outcome, count, len(needed), is_set)} ({count_of(self._search.runs, 'run')})"
-        )
+        text = _message(self._checks, outcome, count, len(needed), is_set)
+        lacked = f" {WITHOUT_RETAINED}" if outcome == "fails" and self._lacked_retained else ""
+        message = f"{text}{lacked} ({count_of(self._search.runs, 'run')})"
         result = SmallestSet(
             self._names,
             outcome,
@@ -174,9 +174,11 @@ class _Search:
         call = RunningCall(call_id, check.item_id, lambda _: None)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else commands.record_state("sandboxed")
-        run = CheckRun(check.command, "sandboxed", state, self._handle, seen)
+        run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
         try:
-            return (await run_check(commands, run, call)).passed
+            end = await run_check(commands, run, call)
+            self._lacked_retained |= seen is None and end.lacked_retained
+            return end.passed
         except ToolError as error:
             if not is_part:
                 raise ToolError(f"`{check.command}` could not run. {error}") from error
