@@ -404,6 +404,8 @@ export interface PageResult {
 
 export interface RecordResult {
   readonly markdown: string;
+  /** What `record` of a `RunResult` would be now. */
+  readonly summary: string;
   /** Empty if nothing is accepted. */
   readonly commitMessage: string;
   /** The record as JSON, with which others can verify the work. The client only copies it. */

@@ -256,6 +256,7 @@ def test_background_commands_end_with_the_run(hello: Path, record: Record, stopp
     assert f"  · $ {client}  runs in the background, in " in terminal.screen.text
     assert f"  ✗ $ {client}  exit code 3, " in terminal.screen.text
     assert f"  · $ {server}  stopped, " in terminal.screen.text
+    assert "1 file to review" in terminal.screen.text  # in the summary
 
 
 def test_ctrl_c_leaves_the_review_after_all_the_rest_was_accepted(hello: Path, record: Record) -> None:

@@ -127,7 +127,7 @@ def requests() -> Iterator[Golden]:
     yield _answers(
         "record.result",
         wire.RECORD,
-        {**page, "commitMessage": "Translate\n", "record": record_json(a_session_record())},
+        {**page, "summary": "1 of 1 step.", "commitMessage": "Translate\n", "record": record_json(a_session_record())},
         wire.RecordResult,
     )
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})

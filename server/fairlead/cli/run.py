@@ -181,7 +181,9 @@ class Run:
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False
         self._transcript.end_text()
-        await self._stop_background_commands()
+        if await self._stop_background_commands():
+            record: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
+            result["record"] = record["summary"]  # the result was made before these commands ended
         self._display.close()
         self._show_result(result, time.monotonic() - started)
         written = self._write_recording()
@@ -194,13 +196,17 @@ class Run:
         refused = any(report.counts["refused"] for report in reports)
         return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
 
-    async def _stop_background_commands(self) -> None:
-        """Stops the background commands, which would end with the server, so that their changes are reviewed too."""
+    async def _stop_background_commands(self) -> bool:
+        """Stops the background commands, which would end with the server, so that their changes are reviewed too.
+
+        Returns whether there were any.
+        """
         handles = self._transcript.background_commands
         if handles:
             self._display.set_status("stopping the background commands")
             await asyncio.gather(*map(self._stop_command, handles))
         self._transcript.show_ended_commands()
+        return bool(handles)
 
     async def _stop_command(self, handle: str) -> None:
         with contextlib.suppress(wire.RequestError):  # it has just ended

@@ -149,6 +149,7 @@ class PageResult(TypedDict):
 
 class RecordResult(TypedDict):
     markdown: str
+    summary: str
     commitMessage: str
     record: object
 

@@ -10,7 +10,7 @@ from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
 from fairlead.session.record.shape import record_json
 from fairlead.session.report.rules_page import rules_page
-from fairlead.session.report.summary import record_page
+from fairlead.session.report.summary import record_page, short_record
 
 
 async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
@@ -30,8 +30,9 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     """`agent/record`: what the session did, as a page, as a commit message and as data."""
     session = await named_session(server, params)
     made = await create_record(session)
-    page = record_page(session.snapshot(), session.roots, session.evidence.support_by_item)
-    return {"markdown": page, "commitMessage": commit_message(made), "record": record_json(made)}
+    state, supports = session.snapshot(), session.evidence.support_by_item
+    page, summary = record_page(state, session.roots, supports), short_record(state, supports)
+    return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": record_json(made)}
 
 
 async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
