@@ -135,6 +135,8 @@ def _creation(change: Change, data: bytes, rng: Random) -> Job | str:
         return f"new file in {found.text_format.codec}"
     if len(data) > MAX_BYTES:
         return "too large"
+    if len(texts.line_ends(found.text)) > 1:
+        return "new file with mixed line ends"
     content = data.decode()  # the byte order mark is a character of the text
     calls, written = [_write(_name(change.new_path, rng), content)], [content]
     lines = texts.split_lines(content)
@@ -180,10 +182,13 @@ def _modification(change: Change, old: bytes, new: bytes, rng: Random) -> Job | 
     text = texts.decode_as(new, found.text_format)
     if text is None:
         return "encoding or byte order mark changes"
+    if found.text_format.codec in texts.WESTERN and Counter(filter(_is_beyond_ascii, text)) - Counter(found.text):
+        return "characters beyond ASCII in an unknown encoding"
     shared = _shared(change, found, text, rng)
     if shared is not None:
         return shared
-    edits = pieces(found.text, text, rng) if rng.random() > REWRITES else None
+    is_mixed = len(texts.line_ends(text)) > 1
+    edits = pieces(found.text, text, rng) if is_mixed or rng.random() > REWRITES else None
     calls: list[Call] = []
     if edits is not None:
         calls = _edits(change.path, edits, rng)
@@ -215,9 +220,9 @@ def _shared(change: Change, old: Text, new: str, rng: Random) -> Job | None:
 def _can_rewrite(old: str, new: str) -> bool:
     """Whether `write_file` can change the old text to the new one.
 
-    It cannot change line endings to LF, because content with LF gets the file's line endings.
+    It cannot change line endings to LF, because content with LF gets the file's line endings. So does mixed content.
     """
-    return "\r" in new or "\r" not in old or not texts.line_ends(new)
+    return (len(texts.line_ends(new)) == 1 and "\r" in new) or "\r" not in old or not texts.line_ends(new)
 
 
 def _stages(jobs: list[Job], blob: Blob, rng: Random) -> list[list[Job]]:
@@ -266,6 +271,10 @@ def _write(path: str, content: str) -> Call:
 def _name(path: str, rng: Random) -> str:
     """Varies the spelling of a path, as models do."""
     return f"./{path}" if rng.random() < 0.03 else path
+
+
+def _is_beyond_ascii(character: str) -> bool:
+    return not character.isascii()
 
 
 def _no_text(data: bytes) -> str:

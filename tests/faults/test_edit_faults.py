@@ -26,7 +26,8 @@ BYTES: list[tuple[str, bytes, str, str, bytes]] = [
     ("emoji", "🚀 = 1\nx = '🚀'".encode(), "x = '🚀'", "x = '🎉🚀'", "🚀 = 1\nx = '🎉🚀'".encode()),
     ("mixed_line_endings", b"a\r\nb\nc\r\n", "b", "B", b"a\r\nB\nc\r\n"),
     ("form_feed_inside", b"a\x0cb\nc\n", "c", "C", b"a\x0cb\nC\n"),
-    ("latin_1", b"caf\xe9\nx\n", "x", "ü", b"caf\xe9\n\xfc\n"),
+    ("latin_1", b"caf\xe9 x\n", "x", "y", b"caf\xe9 y\n"),
+    ("fault_135_damaged", "日".encode() + b"\xe9 x\n", "x", "ü", "日".encode() + b"\xe9 \xc3\xbc\n"),
     ("utf_16", "caf\u00e9\r\nx".encode("utf-16"), "x", "日", "caf\u00e9\r\n日".encode("utf-16")),
 ]
 

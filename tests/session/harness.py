@@ -22,7 +22,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
-from fairlead.workspace.disk import decode_or_describe
+from fairlead.workspace.disk import BOM, decode_or_describe
 from fairlead.workspace.editor import (
     Applied,
     ApprovalAnswer,
@@ -59,7 +59,8 @@ class Editor:
                 edit.new_path.parent.mkdir(parents=True, exist_ok=True)
                 edit.path.rename(edit.new_path)
             edit.target.parent.mkdir(parents=True, exist_ok=True)
-            edit.target.write_text(edit.new)
+            mark = BOM if edit.target.exists() and edit.target.read_bytes().startswith(BOM) else b""
+            edit.target.write_bytes(mark + edit.new.encode())
         return Applied(True)
 
     async def claims(self, paths: Sequence[Path]) -> Claims:

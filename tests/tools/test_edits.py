@@ -4,6 +4,7 @@ import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import Location
+from fairlead.edits.text import distinct_line_endings
 from tools.stand_ins import Desk
 
 Stamp = tuple[bytes, int, int]
@@ -69,13 +70,37 @@ async def test_fault_01_02_a_rewrite_keeps_the_files_own_line_endings_and_mark(d
 
 async def test_a_new_file_is_proposed_and_not_created(desk: Desk) -> None:
     """docs/faults.md 14: a new file may be in a folder that does not exist. It has the line endings of the call."""
-    result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\n")
+    result = await desk.call("write_file", path="src/新 file.py", content="a\r\nb\r\n")
     assert result == "Proposed (new file, 2 lines)."
     assert list(desk.path.iterdir()) == []
     proposal = desk.files.proposal(desk.path / "src" / "新 file.py")
     assert proposal is not None
-    assert (proposal.kind, proposal.base, proposal.proposed) == ("create", None, "a\r\nb\n")
+    assert (proposal.kind, proposal.base, proposal.proposed) == ("create", None, "a\r\nb\r\n")
     assert await desk.call("read_file", path="src/新 file.py") == "a\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "content", "proposed"),
+    [
+        (None, "a\nb\r\nc\n", "a\nb\nc\n"),
+        (None, "a\r\nb\nc\r\n", "a\r\nb\r\nc\r\n"),
+        ("a\n", "a\nb\r\nc\n", "a\nb\nc\n"),
+        ("a\r\n", "a\nb\r\nc\n", "a\r\nb\r\nc\r\n"),
+        ("a\r\nb\n", "a\nB\r\nc\n", "a\r\nB\nc\r\n"),
+        ("a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n"),
+    ],
+)
+async def test_mixed_line_endings_in_a_call_do_not_make_a_file_mixed(
+    desk: Desk, old: str | None, content: str, proposed: str
+) -> None:
+    """docs/faults.md 136: they become those of the file, or the usual one of a new file. A call with CRLF everywhere
+    changes the whole file to CRLF.
+    """
+    if old is not None:
+        desk.write("a.txt", old)
+    result = await desk.call("write_file", path="a.txt", content=content)
+    assert desk.proposed("a.txt") == proposed
+    assert ("adjusted" in result) == (len(distinct_line_endings(content)) > 1)
 
 
 async def test_edits_build_on_each_other_and_know_their_item_and_call(desk: Desk) -> None:

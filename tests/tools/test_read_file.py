@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ToolError
+from fairlead.agent.messages import clean_text
 from fairlead.agent.tool import Location
 from fairlead.tools.read_file import MAX_CHARS, MAX_LINES, excerpt
-from tools.stand_ins import Desk
+from tools.stand_ins import Desk, found, listed
 
 TEN = "".join(f"line {n}\n" for n in range(1, 11))
 
@@ -150,18 +151,22 @@ ENCODED = {
 
 @pytest.mark.parametrize("name", ENCODED)
 async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -> None:
-    """The byte order mark is not part of the text. A proposed text that the encoding cannot represent is refused."""
-    data, text, can_encode_all = ENCODED[name]
+    """The byte order mark is not part of the text. A proposed text that the encoding cannot represent is refused, and
+    any new character beyond ASCII if nothing shows the encoding.
+    """
+    data, text, is_known = ENCODED[name]
     path = desk.write("file.txt", data)
     assert await desk.call("read_file", path="file.txt") == text
-    await desk.call("edit_file", path="file.txt", old_text=text.strip(), new_text="ü")
-    if can_encode_all:
+    await desk.call("edit_file", path="file.txt", old_text=text.strip(), new_text="x")
+    if is_known:
         await desk.call("write_file", path="file.txt", content="日")
         assert desk.proposed("file.txt") == "日"
     else:
         with pytest.raises(ToolError, match=r"file.txt is in Windows-1252, which cannot represent U\+65E5"):
             await desk.call("write_file", path="file.txt", content="日")
-        assert (desk.proposed("file.txt") or "").strip() == "ü"
+        with pytest.raises(ToolError, match=r"nothing shows its encoding, so .* cannot be added: U\+00FC"):
+            await desk.call("write_file", path="file.txt", content="ü")
+        assert (desk.proposed("file.txt") or "").strip() == "x"
     assert path.read_bytes() == data
 
 
@@ -171,7 +176,6 @@ REFUSED = {
     "UTF-16 without a byte order mark": "hello".encode("utf-16-le"),
     "invalid UTF-16": b"\xff\xfeabc",
     "control characters": b"\x01\x02\xff",
-    "a byte order mark and invalid UTF-8": b"\xef\xbb\xbf\xff",
 }
 
 
@@ -257,3 +261,24 @@ async def test_an_impossible_path_is_an_error_result(desk: Desk, path: str) -> N
             await desk.call(name, path=path, **fields)
         assert "Errno" not in str(error.value)
         assert len(str(error.value)) < 300
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
+async def test_fault_137_a_file_whose_name_is_not_utf_8(desk: Desk) -> None:
+    """docs/faults.md 137: it is listed, searched and read by the name that is shown. It cannot be changed."""
+    (desk.path / os.fsdecode(b"caf\xe9.txt")).write_text("needle\n")
+    [name] = await listed(desk)
+    shown = clean_text(name)
+    assert shown == "caf\ufffd.txt"
+    assert await listed(desk, glob=shown) == [name]
+    assert await desk.call("read_file", path=shown) == "needle\n"
+    assert await found(desk, "needle") == await found(desk, "needle", path=shown) == [f"{name}:1:needle"]
+    for tool, fields in (
+        ("edit_file", {"old_text": "needle", "new_text": "x"}),
+        ("write_file", {"content": "x"}),
+        ("delete_file", {}),
+        ("rename_file", {"new_path": "b.txt"}),
+    ):
+        with pytest.raises(ToolError, match="is not UTF-8, so it can be read but not"):
+            await desk.call(tool, path=shown, **fields)
+    assert len(desk.files.changes) == 0

@@ -339,3 +339,46 @@ def test_titles_say_what_is_searched_for(desk: Desk) -> None:
     assert desk.tools["search"].describe({"pattern": "日本"}) == ("Search 日本", ())
     assert desk.tools["list_files"].describe({}) == ("List files", ())
     assert desk.tools["list_files"].describe({"path": "src"}) == ("List src", ())
+
+
+ENCODED = {
+    "latin.txt": ("café x\n", "latin-1", True),
+    "western.txt": ("“café” x\n", "cp1252", True),
+    "wide.txt": ("café x\n", "utf-16", True),
+    "plain.txt": ("café x\n", "utf-8", True),
+    "russian.txt": ("кафе x\n", "cp1251", False),
+}
+
+
+async def test_fault_138_a_search_finds_what_read_file_shows(desk: Desk) -> None:
+    """docs/faults.md 138: letters beyond ASCII are found in each encoding. The result names the files whose encoding
+    nothing shows.
+    """
+    for name, (text, encoding, _) in ENCODED.items():
+        desk.write(name, text.encode(encoding))
+    desk.write("damaged.txt", "日本 café \udcff x\nneedle\n".encode("utf-8", "surrogateescape"))
+    shown = {name: text.strip() for name, (text, _, is_read) in ENCODED.items() if is_read}
+    shown["damaged.txt"] = "日本 café \ufffd x"
+    guessed = "(Nothing shows the encoding of these files, so they were searched as Windows-1252: "
+    expected = [
+        *(f"{name}:1:{line}" for name, line in sorted(shown.items())),
+        f"{guessed}latin.txt, russian.txt, western.txt)",
+    ]
+    for pattern in ("café", "caf\\u{e9}.? ", "CAFÉ"):
+        assert await found(desk, pattern, ignoreCase=True) == expected
+    assert await found(desk, "\ufffd x") == ["damaged.txt:1:日本 café \ufffd x", expected[-1]]
+    assert await found(desk, "needle", context=1) == ["damaged.txt-1-日本 café \ufffd x", "damaged.txt:2:needle"]
+    assert await found(desk, "^.café. x$") == ["western.txt:1:“café” x", expected[-1]]
+    assert await found(desk, "^.af. x$", path="latin.txt") == ["latin.txt:1:café x"]
+    assert await found(desk, "кафе") == ["No matches.", expected[-1]]
+
+
+async def test_a_closed_file_is_searched_in_the_encoding_that_its_document_showed(desk: Desk) -> None:
+    """docs/faults.md 138: after the document was closed too, and for a pattern in ASCII."""
+    path = desk.write("wide.txt", "кафе x\n".encode("utf-16-le"))
+    desk.documents.type(path, "кафе x\n")
+    assert await desk.call("read_file", path="wide.txt") == "кафе x\n"
+    desk.files.user_files.on_disk(path)
+    desk.documents.close(path)
+    assert await found(desk, "кафе") == await found(desk, "x$") == ["wide.txt:1:кафе x"]
+    assert await found(desk, "x$", context=3) == ["wide.txt:1:кафе x"]

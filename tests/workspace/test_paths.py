@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fairlead.agent.errors import ToolError
+from fairlead.code.uris import file_path
 from fairlead.workspace.paths import PathEscape, Roots
 
 links = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need special rights on Windows")
@@ -199,3 +200,19 @@ def test_a_path_outside_is_shown_as_absolute(roots: Roots) -> None:
     assert roots.relative(roots.first.path) == "."
     assert roots.relative(roots.first.path / "sub" / "x") == "sub/x"
     assert roots.relative(roots.first.path.parent / "x") == str(roots.first.path.parent / "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
+def test_fault_137_a_name_that_is_not_utf_8_is_found_as_it_is_shown(tmp_path: Path) -> None:
+    """docs/faults.md 137: U+FFFD in a path stands for any byte, if only one file or folder looks like that."""
+    folder = tmp_path / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    for name in (b"caf\xe9", b"a\xe8", b"a\xe9"):
+        (folder / os.fsdecode(name)).touch()
+    roots = Roots.of(tmp_path)
+    assert roots.resolve("d\ufffd/caf\ufffd") == folder / os.fsdecode(b"caf\xe9")
+    assert roots.resolve("d\ufffd/a\ufffd") == folder / "a\ufffd"  # it could be either
+    (folder / "caf\ufffd").touch()
+    assert roots.resolve("d\ufffd/caf\ufffd") == folder / "caf\ufffd"
+    for path in (folder / os.fsdecode(b"caf\xe9"), folder / "caf\ufffd", tmp_path / "a b%é"):
+        assert file_path(path.as_uri()) == path

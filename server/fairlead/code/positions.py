@@ -17,7 +17,9 @@ def code_units(text: str, encoding: str) -> int:
     """
     if encoding == "utf-32" or text.isascii():
         return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2 if encoding == "utf-16" else len(text.encode())
+    if encoding == "utf-16":
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def read_count(value: Any) -> int:

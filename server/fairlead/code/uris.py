@@ -3,8 +3,13 @@
 import os
 import re
 from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
 
 from pygls.uris import to_fs_path
+
+from fairlead.edits.bad_bytes import has_bad_bytes
+
+_ESCAPED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 
 def file_path(uri: str) -> Path | None:
@@ -12,11 +17,18 @@ def file_path(uri: str) -> Path | None:
     if not is_local(uri):
         return None
     try:
-        found = to_fs_path("file:" + re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE))
+        inner = re.sub(r"^//localhost(?=/)", "//", uri.partition(":")[2], flags=re.IGNORECASE)
+        found = to_fs_path("file:" + _ESCAPED.sub(_with_bytes, inner))
     except ValueError:  # the host has brackets around something other than an IPv6 address
         return None
     path = Path(found or "")
     return None if path_problem(path) else path
+
+
+def _with_bytes(escaped: re.Match[str]) -> str:
+    """Escaped bytes as before, apart from those that are not UTF-8: as lone surrogates, as in all paths of Python."""
+    text = unquote_to_bytes(escaped[0]).decode("utf-8", "surrogateescape")
+    return "".join(each if has_bad_bytes(each) else quote(each, safe="") for each in text)
 
 
 def is_local(uri: str) -> bool:

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
 
+from fairlead.edits.bad_bytes import UnclearBytes, as_shown, part_with_bad_bytes
 from fairlead.edits.explain import explain_missing
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.text import line_number, usual_line_ending, with_line_endings
@@ -23,22 +24,29 @@ def replace_once(text: str, old: str, new: str) -> str:
     If there is no exact occurrence, one that differs only in line endings is replaced. Overlapping occurrences count
     separately.
 
-    The new lines get the line endings of the lines that they replace, so a CRLF file edited with LF stays CRLF.
+    The new lines get the line endings of the lines that they replace, so a CRLF file edited with LF stays CRLF. Both
+    `old` and `new` contain U+FFFD for each byte that is not UTF-8 (`bad_bytes.py`).
 
     Raises:
-        MatchError: `old` is empty or does not occur exactly once in `text`, or the text would not change.
+        MatchError: `old` is empty or does not occur exactly once in `text`, it is not clear which bytes to keep, or the
+            text would not change.
     """
     if not old:
         raise MatchError("old_text is empty. To write a whole file, use write_file.")
     if old == new:
         raise MatchError("old_text and new_text are the same: nothing would change.")
-    spans = list(islice(_spans(text, old), _MAX_COUNTED + 1))
+    shown = as_shown(text)
+    spans = list(islice(_spans(shown, old), _MAX_COUNTED + 1))
     if not spans:
-        raise MatchError(explain_missing(text, old))
+        raise MatchError(explain_missing(shown, old))
     if len(spans) > 1:
-        raise MatchError(_ambiguous(text, [start for start, _ in spans]))
+        raise MatchError(_ambiguous(shown, [start for start, _ in spans]))
     start, end = spans[0]
-    replaced = text[:start] + match_line_endings(text[start:end], new, default=usual_line_ending(text)) + text[end:]
+    part = match_line_endings(shown[start:end], new, default=usual_line_ending(shown))
+    try:
+        replaced = text[:start] + part_with_bad_bytes(text[start:end], part) + text[end:]
+    except UnclearBytes as error:
+        raise MatchError(str(error)) from error
     if replaced == text:
         raise MatchError("old_text and new_text differ only in line endings: nothing would change.")
     return replaced

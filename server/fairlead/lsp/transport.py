@@ -3,6 +3,7 @@
 import asyncio
 import faulthandler
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import BinaryIO
 # in bytes; MAX_HEADER limits each line of a header
 MAX_HEADER = 4096
 MAX_BODY = 1 << 28
+# an escaped backslash, a surrogate pair, or (as a group) a lone surrogate
+_ESCAPES = re.compile(rb"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})")
 
 
 class FramingError(Exception):
@@ -111,13 +114,23 @@ class StdoutWriter:
 
     def write(self, data: bytes) -> None:
         try:
-            self._stream.write(data)
+            self._stream.write(without_lone_surrogates(data))
             self._stream.flush()
         except (BrokenPipeError, ValueError, OSError):
             self._on_disconnect()
 
     def close(self) -> None:
         """Does nothing: the stream ends with the process."""
+
+
+def without_lone_surrogates(data: bytes) -> bytes:
+    """A frame whose JSON is ASCII, with U+FFFD in place of lone surrogates. Its length stays the same.
+
+    They stand for bytes that are not UTF-8 in texts and paths. Some clients, such as Neovim, refuse such JSON.
+    """
+    if b"\\ud" not in data:
+        return data
+    return _ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
 
 
 def take_stdin() -> BinaryIO:

@@ -6,6 +6,7 @@ from itertools import chain, islice, product
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.edits.bad_bytes import as_shown
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.pattern_limits import check_pattern
 
@@ -47,6 +48,7 @@ def glob_filter(glob: str | None, roots: Roots, searched: Sequence[Path]) -> Cal
     prefixes = {f"{roots.relative(path)}/" for path in (*roots.paths, *searched)}
 
     def is_match(name: str) -> bool:
+        name = as_shown(name)
         names = (name, *(name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix)))
         return any(map(spec.match_file, names)) != negated
 

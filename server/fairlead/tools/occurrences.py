@@ -48,7 +48,7 @@ async def _files_with(files: Files, name: str) -> set[str]:
     for folder in files.roots.paths:
         async with aclosing(records(options, folder, end=b"\0")) as output:
             async for record in output:
-                path = files.roots.relative(folder / plain_name((record or b"").decode("utf-8", "replace")))
+                path = files.roots.relative(folder / plain_name(record or b""))
                 if record and path not in unsaved:
                     found.add(path)
                 if len(found) >= MAX_FILES:

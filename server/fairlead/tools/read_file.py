@@ -8,6 +8,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
+from fairlead.edits.bad_bytes import as_shown
 from fairlead.edits.text import split_lines, with_line_endings
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
@@ -55,7 +56,7 @@ class ReadFile:
         if text is None:
             hint = self._files.describe_removal(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
-        shown = await compute(excerpt, text, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+        shown = await compute(excerpt, as_shown(text), input.get("offset") or 1, input.get("limit") or MAX_LINES)
         if len(shown) > MIN_NOTE_CHARS and call.already_shown(shown):
             return UNCHANGED.format(path=input["path"])
         return shown

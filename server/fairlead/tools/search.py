@@ -4,9 +4,9 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,10 +14,19 @@ from typing import Any, TypeVar
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
+from fairlead.edits.bad_bytes import as_shown
 from fairlead.tools.globs import glob_filter
+from fairlead.tools.search_encodings import (
+    NOT_UTF_8,
+    OtherTexts,
+    joined_texts,
+    line_text,
+    may_match_beyond_ascii,
+    names_beyond_ascii,
+    other_texts,
+)
 from fairlead.tools.search_scope import IGNORED_SECONDS, WITH_IGNORED, SearchTarget, ignored_note, search_scope
 from fairlead.tools.secret_files import omitted_secrets
-from fairlead.workspace.disk import decode_single_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
@@ -86,14 +95,15 @@ class Search:
         return f"Search {input['pattern']}", ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        given = input["pattern"]
         targets, texts = search_scope(self._files, input.get("path"))
         matches = glob_filter(input.get("glob"), self._files.roots, [target.path for target in targets])
         is_secret = self._files.secret_filter()
         unsaved = await self._unsaved(targets, texts)
         pattern = ["--ignore-case"] if input.get("ignoreCase") else []
         # lets $ match before \r\n, but refuses patterns that name \r
-        pattern += [] if NAMES_CR.search(input["pattern"]) else ["--crlf"]
-        pattern += ["--regexp", input["pattern"], "--"]
+        pattern += [] if NAMES_CR.search(given) else ["--crlf"]
+        pattern += ["--regexp", given, "--"]
         options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT)), *pattern]
         found: list[Found] = []
         secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
@@ -103,28 +113,33 @@ class Search:
             is_wanted = name is not None and matches(name) and name not in unsaved and not is_secret(name)
             return name if is_wanted else None
 
-        for target in targets:
-            if target.path.exists():
-                hits = _hits([*options, target.inner], target.root.path, partial(named, target))
-                in_target, omitted = await _both(_collect(hits), target.secrets(is_secret, MAX_FILES))
-                found += in_target
-                secrets |= {name for name in omitted if matches(name) and name not in unsaved}
-        for name, text in unsaved.items():
-            if text is not None and matches(name) and not is_secret(name):
-                found += await _collect(_hits([*options, "-"], targets[0].root.path, lambda _, name=name: name, text))
-        omitted_files = ""
+        existing = [target for target in targets if target.path.exists()]
+        for target in existing:
+            hits = self._hits([*options, target.inner], target.root.path, partial(named, target))
+            in_target, omitted = await _both(_collect(hits), target.secrets(is_secret, MAX_FILES))
+            found += in_target
+            secrets |= {name for name in omitted if matches(name) and name not in unsaved}
+        shown = {name: as_shown(text) for name, text in unsaved.items() if text is not None and matches(name)}
+        found += await self._in_texts(options, {name: text for name, text in shown.items() if not is_secret(name)})
+        others, has_match = OtherTexts(), any(hit.match for hit in found)
+        if names_beyond_ascii(given) or (may_match_beyond_ascii(given) and not has_match):
+            lists = (_files_with([*NOT_UTF_8, each.inner], each.root.path, partial(named, each)) for each in existing)
+            others = await other_texts(self._files, lists)
+            found = [hit for hit in found if hit.path not in others.texts]
+            found += await self._in_texts(options, others.texts)
+        notes = others.note if names_beyond_ascii(given) else ""
         if not any(hit.match for hit in found):
-            existing, seconds = [target for target in targets if target.path.exists()], self._ignored_seconds
+            seconds = self._ignored_seconds
             for target in existing:
                 found_secrets = await target.ignored_secrets(is_secret, MAX_FILES, seconds)
                 secrets |= {name for name in found_secrets if matches(name) and name not in unsaved}
             ignored = [
-                _files_with_hits([WITH_IGNORED, *pattern, target.inner], target.root.path, partial(named, target))
+                _files_with([WITH_IGNORED, *pattern, target.inner], target.root.path, partial(named, target))
                 for target in existing
             ]
-            omitted_files = await ignored_note(ignored, seconds)
+            notes += await ignored_note(ignored, seconds)
         # counts all secrets in the scope: the number of those with a match would reveal their content
-        return _show(sorted(found)) + omitted_files + omitted_secrets(len(secrets))
+        return _show(sorted(found)) + notes + omitted_secrets(len(secrets))
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""
@@ -133,6 +148,38 @@ class Search:
         not_ignored = {name for target in targets for name in await target.names(MAX_FILES)} if listed else set[str]()
         ignored = {path for path in listed if roots.relative(path) not in not_ignored}
         return {roots.relative(path): text for path, text in texts.items() if path not in ignored}
+
+    async def _in_texts(self, options: Sequence[str], texts: Mapping[str, str]) -> list[Found]:
+        """The lines that `rg` finds in texts, by the name of the file. Searches them all at once, as one text."""
+        in_texts: list[Found] = []
+        for joined in joined_texts(texts, gap=MAX_CONTEXT):  # the gap separates the contexts
+            hits = self._hits(["--text", *options, "-"], self._files.roots.first.path, lambda _: "", joined.text)
+            for hit in await _collect(hits):
+                place = joined.place(hit.line)
+                if place is not None:
+                    in_texts.append(replace(hit, path=place[0], line=place[1]))
+        return in_texts
+
+    async def _hits(
+        self, arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None = None
+    ) -> AsyncGenerator[Found, None]:
+        """The lines that `rg` finds in files, or in the text `stdin`.
+
+        Args:
+            named: returns the name to report for a path that `rg` printed; None: the file is not wanted.
+        """
+        path: str | None = None
+        async with aclosing(records(arguments, cwd, stdin)) as output:
+            async for record in output:
+                if record is None:
+                    if path is not None:
+                        yield Found(path, 0, TOO_LONG, True)
+                elif record.startswith(b'{"type":"begin"'):
+                    path = named(plain_name(_bytes(json.loads(record)["data"]["path"])))
+                elif path is not None and record.startswith((b'{"type":"match"', b'{"type":"context"')):
+                    event = json.loads(record)
+                    text = _shortened(event["data"], partial(line_text, self._files, path))
+                    yield Found(path, event["data"]["line_number"] or 0, text, event["type"] == "match")
 
 
 async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
@@ -166,39 +213,17 @@ async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
     return found
 
 
-async def _hits(
-    arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None = None
-) -> AsyncGenerator[Found, None]:
-    """The lines that `rg` finds in files, or in the text `stdin`.
-
-    Args:
-        named: returns the name to report for a path that `rg` printed; None: the file is not wanted.
-    """
-    path: str | None = None
-    async with aclosing(records(arguments, cwd, stdin)) as output:
-        async for record in output:
-            if record is None:
-                if path is not None:
-                    yield Found(path, 0, TOO_LONG, True)
-            elif record.startswith(b'{"type":"begin"'):
-                path = named(plain_name(_bytes(json.loads(record)["data"]["path"]).decode("utf-8", "replace")))
-            elif path is not None and record.startswith((b'{"type":"match"', b'{"type":"context"')):
-                event = json.loads(record)
-                data = event["data"]
-                yield Found(path, data["line_number"] or 0, _shortened(data), event["type"] == "match")
-
-
-async def _files_with_hits(
+async def _files_with(
     arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None]
 ) -> AsyncGenerator[str, None]:
     """The names of the files in which `rg` finds a line. It reads each file only up to its first match.
 
     Args:
-        named: as for `_hits`.
+        named: as for `Search._hits`.
     """
     async with aclosing(records(["--files-with-matches", "--null", *arguments], cwd, end=b"\0")) as output:
         async for record in output:
-            name = named(plain_name(record.decode("utf-8", "replace"))) if record else None
+            name = named(plain_name(record)) if record else None
             if name is not None:
                 yield name
 
@@ -208,21 +233,17 @@ def _bytes(value: dict[str, str]) -> bytes:
     return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
 
 
-def _text(line: bytes) -> str:
-    """A line, or a part of one, as `read_file` shows it."""
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return decode_single_bytes(line).text
+def _shortened(data: dict[str, Any], text_of: Callable[[bytes], str]) -> str:
+    """The line, or the part around its first match if it is very long. Its beginning if it has no match.
 
-
-def _shortened(data: dict[str, Any]) -> str:
-    """The line, or the part around its first match if it is very long. Its beginning if it has no match."""
+    Args:
+        text_of: decodes a part of the line.
+    """
     line = _bytes(data["lines"]).rstrip(b"\r\n")
-    text = _text(line)
+    text = text_of(line)
     if len(text) <= MAX_LINE:
         return text
-    before = _text(line[: data["submatches"][0]["start"]]) if data["submatches"] else ""
+    before = text_of(line[: data["submatches"][0]["start"]]) if data["submatches"] else ""
     start = max(0, len(before) - LEAD)
     return f"{'...' if start else ''}{text[start : start + MAX_LINE]}{'...' if start + MAX_LINE < len(text) else ''}"
 

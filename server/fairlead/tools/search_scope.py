@@ -1,6 +1,7 @@
 """Where `search` and `list_files` look: files and folders on disk, and the texts of proposed and open files."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
 from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records
@@ -100,7 +102,8 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
         given: the path, or None for the whole workspace.
 
     Returns:
-        The targets, and the texts of proposed and open files, as from `Files.texts_not_on_disk`.
+        The targets, and the texts of proposed and open files, as from `Files.texts_not_on_disk`, and of closed files
+        whose encodings only a document showed.
 
     Raises:
         ToolError: the path cannot be used, or there is nothing at it, neither on disk nor among these texts.
@@ -111,6 +114,10 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
         SearchTarget(roots, root, path) for path in dict.fromkeys([*within, *nested]) if (root := roots.folder_of(path))
     ]
     texts = {path: text for path, text in files.texts_not_on_disk() if any(map(path.is_relative_to, within))}
+    for path in files.user_files.shown_by_documents():  # `rg` does not know their encodings
+        if path not in texts and any(map(path.is_relative_to, within)):
+            with contextlib.suppress(WorkspaceError):
+                texts[path] = files.read(path)
     if not any(path.exists() for path in within) and all(text is None for text in texts.values()):
         raise ToolError(f"No such file or folder: {given or '.'}")
     return targets, texts

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
+from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import split_lines
+from fairlead.edits.text import distinct_line_endings, split_lines, usual_line_ending
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -41,13 +43,30 @@ class WriteFile:
         path = self._files.roots.resolve(input["path"])
         await self._files.user_files.preload(path)
         old = self._files.read(path)
-        content = input["content"]
-        if old is not None and "\r" not in content:
-            content = await compute(match_line_endings, old, content)
+        given = input["content"]
+        content = await compute(_in_form_of, old or "", given)
         if content == old:
-            kept = "" if content == input["content"] else ", apart from its line endings, which stay as they are"
+            kept = "" if content == given else ", apart from its line endings, which stay as they are"
             return f"The file already has this content{kept}; nothing was proposed."
         await self._files.propose(path, content, call.author)
         what = "new file" if old is None else "rewrite"
         count = len(await compute(split_lines, content))
-        return f"Proposed ({what}, {count_of(count, 'line')})."
+        note = " Its mixed line endings were adjusted." if len(distinct_line_endings(given)) > 1 else ""
+        return f"Proposed ({what}, {count_of(count, 'line')}).{note}"
+
+
+def _in_form_of(old: str, new: str) -> str:
+    """The content with the line endings and the bytes that are not UTF-8 of the text that it replaces.
+
+    A content with only one kind of line ending other than LF keeps it.
+
+    Raises:
+        ToolError: it is not clear which bytes to keep.
+    """
+    endings = distinct_line_endings(new)
+    if len(endings) != 1 or endings == {"\n"}:
+        new = match_line_endings(old, new, default=usual_line_ending(new))
+    try:
+        return with_bad_bytes(old, new)
+    except UnclearBytes as error:
+        raise ToolError(str(error)) from error

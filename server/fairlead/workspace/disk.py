@@ -3,11 +3,14 @@
 import codecs
 import hashlib
 import os
+import re
 import stat
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fairlead.edits.bad_bytes import has_bad_bytes
 from fairlead.edits.text import distinct_line_endings, with_line_endings
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
@@ -15,6 +18,8 @@ from fairlead.workspace.safe_open import closing, open_beneath
 MAX_BYTES = 20_000_000  # of a file that is read
 _LIMIT = f"{MAX_BYTES // 1_000_000} MB"
 BOM = codecs.BOM_UTF8
+BAD_BYTES = "its bytes that are not UTF-8"
+"""The oddity of a damaged file (`DiskText.oddity`)."""
 
 Encoding = Literal[
     "utf-8",
@@ -50,6 +55,10 @@ _NAMES: dict[Encoding, str] = {
 }
 _BY_TEXT: tuple[Encoding, ...] = tuple(name for name in _NAMES if name not in ("utf-8", "binary"))
 """The encodings that an editor's text can identify where the bytes alone cannot."""
+_TWO_BYTES: tuple[Encoding, ...] = ("gb18030", "cp950", "cp932", "euc_jp", "cp949")
+"""Encodings in which the second byte of a character may be an ASCII letter. GB18030 contains GBK."""
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_BEYOND_ASCII_IN_TWO_BYTES = re.compile(r"(?:[^\x00-\x7f]+[0-~]?)+")
 _BOMS: tuple[tuple[bytes, Encoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -68,11 +77,14 @@ class DiskText:
     """A file's decoded text, with the line endings that it has on disk."""
 
     text: str
+    """May contain bytes that are not UTF-8, if the rest is (`edits/bad_bytes.py`)."""
     encoding: Encoding = "utf-8"
     bom: bytes = b""
     """The byte order mark, which is not part of the text."""
     binary_sha256: str = ""
     """The digest of a binary file's bytes; empty for text."""
+    is_guess: bool = False
+    """Whether nothing shows the encoding. The bytes are only read as if they were in it, so that none is lost."""
 
     def encode(self, text: str, name: str = "The file") -> bytes:
         """Another text as bytes, in this file's encoding and with its byte order mark.
@@ -86,22 +98,58 @@ class DiskText:
         if self.encoding == "binary":
             raise BinaryFile(f"{name} is a binary file.")
         try:
-            return self.bom + text.encode(self.encoding)
+            return self.bom + text.encode(self.encoding, "surrogateescape" if self.encoding == "utf-8" else "strict")
         except UnicodeEncodeError as error:
-            bad = ", ".join(f"U+{ord(c):04X}" for c in dict.fromkeys(text[error.start : error.end][:5]))
+            bad = _code_points(text[error.start : error.end])
             raise WorkspaceError(f"{name} is in {_NAMES[self.encoding]}, which cannot represent {bad}.") from error
 
+    def check_added(self, text: str, name: str, *shown: str) -> None:
+        """Checks that a text adds no characters beyond ASCII to a file whose encoding nobody knows.
+
+        The same byte is a different character in each encoding, so such a character would probably become another one.
+        Characters that are removed elsewhere in the file may be added.
+
+        Args:
+            name: the file's name in errors.
+            shown: other texts of this file whose characters may be in `text`, such as the proposed one.
+
+        Raises:
+            WorkspaceError: the text adds such characters.
+        """
+        if not self.is_guess or self.encoding == "binary":
+            return
+        data = self.text.encode(self.encoding)
+        # half of a character may look like one, and its other half like a letter after it
+        has_two_bytes = any(decode_as(data, encoding) for encoding in _TWO_BYTES)
+        find = (_BEYOND_ASCII_IN_TWO_BYTES if has_two_bytes else _BEYOND_ASCII).findall
+        known = Counter[str]()
+        for each in (self.text, *shown):
+            known |= Counter[str](find(each))
+        added = Counter[str](find(text)) - known
+        if added:
+            characters = _code_points("".join(_BEYOND_ASCII.findall("".join(added))))
+            raise WorkspaceError(
+                f"{name} is not UTF-8, and nothing shows its encoding, so characters beyond ASCII cannot be added: "
+                f"{characters}. Use escapes instead, convert the file to UTF-8 first, or have the user open it in the "
+                "editor in its encoding."
+            )
+
     @property
-    def is_guess(self) -> bool:
-        """Whether the bytes do not show the encoding."""
-        return self.encoding != "utf-8" and not self.bom
+    def is_damaged(self) -> bool:
+        """Whether the file is UTF-8 apart from some bytes."""
+        return self.encoding == "utf-8" and has_bad_bytes(self.text)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether an open document can show that the file is in another encoding than its bytes suggest."""
+        return (self.encoding != "utf-8" and not self.bom) or self.is_damaged
 
     @property
     def oddity(self) -> str:
         """What an editor may not preserve, for messages; empty if editors preserve everything."""
         if self.encoding != "utf-8":
             return f"its encoding ({_NAMES[self.encoding]})"
-        return unusual_line_endings(self.text)
+        return BAD_BYTES if self.is_damaged else unusual_line_endings(self.text)
 
 
 def new_file(bom: bool) -> DiskText:
@@ -193,6 +241,8 @@ def _check_kind(status: os.stat_result, name: str) -> None:
 def decode(data: bytes, name: str) -> DiskText:
     """Decodes UTF-8, UTF-16 with a byte order mark, Windows-1252 or Latin-1, in this order.
 
+    Bytes that are not UTF-8 stay in the text if most of the bytes beyond ASCII are UTF-8 (`edits/bad_bytes.py`).
+
     Args:
         name: the file's name in errors.
 
@@ -209,22 +259,28 @@ def decode(data: bytes, name: str) -> DiskText:
     except UnicodeDecodeError as error:
         if len(data.translate(None, _BINARY_ONLY)) < len(data):
             raise BinaryFile(f"{name} is a binary file (not UTF-8, and it contains control characters).") from error
-    return decode_single_bytes(data)
-
-
-def decode_single_bytes(data: bytes) -> DiskText:
-    """Decodes Windows-1252 or, if that is not possible, Latin-1, in which every byte is a character."""
+    text = data.decode("utf-8", "surrogateescape")
+    following = len(data) - len(text)  # the bytes after the first one of each character
+    faults = data.decode("utf-8", "replace").count("\ufffd") - text.count("\ufffd")
+    if following > faults:  # other encodings rarely look like UTF-8
+        return DiskText(text)
     try:
-        return DiskText(data.decode("cp1252"), "cp1252")
+        return DiskText(data.decode("cp1252"), "cp1252", is_guess=True)
     except UnicodeDecodeError:
-        return DiskText(data.decode("latin-1"), "latin-1")
+        return DiskText(data.decode("latin-1"), "latin-1", is_guess=True)
 
 
 def _decode_with_bom(data: bytes, bom: bytes, encoding: Encoding, name: str) -> DiskText:
+    errors = "surrogateescape" if encoding == "utf-8" else "strict"
     try:
-        text = data[len(bom) :].decode(encoding)
+        text = data[len(bom) :].decode(encoding, errors)
     except UnicodeDecodeError as error:
         raise BinaryFile(f"{name} begins like {_NAMES[encoding]} text but is not (byte {error.start}).") from error
     if "\0" in text:
         raise BinaryFile(f"{name} is a binary file (it contains NUL characters).")
     return DiskText(text, encoding, bom)
+
+
+def _code_points(text: str) -> str:
+    """The first five different characters of a text, for messages."""
+    return ", ".join(f"U+{ord(character):04X}" for character in list(dict.fromkeys(text))[:5])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.edits import changeset as cs
+from fairlead.edits.bad_bytes import added_bad_bytes
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.merge import MergeConflict
 from fairlead.edits.origins import Author
@@ -16,7 +17,7 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.file_view import FileView
 from fairlead.workspace.long_work import Yielder, is_long
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.proposed_paths import check_no_repository, check_parents
+from fairlead.workspace.proposed_paths import check_parents, check_place
 from fairlead.workspace.read_tracker import ReadTracker
 from fairlead.workspace.rejections import Rejections
 from fairlead.workspace.reread_queue import RereadQueue
@@ -139,7 +140,7 @@ class Files(FileView):
         """
         if "\0" in text:
             raise WorkspaceError("The content contains a NUL character. Only text files can be written.")
-        check_no_repository(self.roots, path)
+        check_place(self.roots, path)
         check_parents(self.roots, self._changes, path)
         known = self._changes.for_target(str(path))
         source = Path(known.path) if known else path
@@ -149,10 +150,14 @@ class Files(FileView):
             if self._gets_bom(source):
                 raw = Raw(None, known.raw.mode if known is not None else None, bom=True)
             text = text[1:]
+        if added_bad_bytes(self._read_or_none(path) or "", text):
+            raise WorkspaceError("The content contains characters that are not valid Unicode (half a surrogate pair).")
         if known is None or known.base is not None:
-            self.user_files.check_can_hold(source, text)
+            self.user_files.check_can_hold(source, text, known and known.proposed)
         current = self.current(path) if known is None and not self.proposal(path) else None
         await self._apply(path, cs.propose, current, text, author, raw, self.raw_of_renamed(path), over=over)
+        if known is None:
+            self.user_files.note_proposed(source)
 
     async def capture(
         self,
@@ -179,7 +184,7 @@ class Files(FileView):
             WorkspaceError: the same lines were changed differently in the meantime, or any lines if the text is in
                 another encoding; the file cannot be edited, or the user rejected the same change before.
         """
-        check_no_repository(self.roots, path)
+        check_place(self.roots, path)
         arguments = (str(path), before, after, author, raw, self.raw_of_renamed(path), is_text)
         try:
             changes = await self._compute(cs.capture, *arguments)
@@ -191,6 +196,8 @@ class Files(FileView):
         known = self._changes.for_target(str(path))
         self._check_rejections(changes)
         self.changes = changes
+        if known is None:
+            self.user_files.note_proposed(path)
         self.read_tracker.acknowledge(path, before)
         self._on_interest(path)
         await self.observe([Path(known.path) if known is not None else path])
@@ -245,7 +252,7 @@ class Files(FileView):
         Raises:
             WorkspaceError: there is no such file, it cannot be edited, or the user rejected the same deletion before.
         """
-        check_no_repository(self.roots, path)
+        check_place(self.roots, path)
         await self.user_files.preload(path)
         await self._apply(path, cs.delete, self._existing(path), author)
 
@@ -257,7 +264,7 @@ class Files(FileView):
                 user rejected the same change before.
         """
         for end in (path, new_path):
-            check_no_repository(self.roots, end)
+            check_place(self.roots, end)
             await self.user_files.preload(end)
         current = self._existing(path)
         check_parents(self.roots, self._changes, new_path)

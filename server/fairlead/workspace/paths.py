@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from fairlead.edits.bad_bytes import SHOWN_AS, as_shown
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_NAME = 100  # characters of a folder's name
@@ -199,18 +200,20 @@ class Roots:
     def path_of(self, given: str) -> Path:
         """`given` as an absolute path, without `..`. Follows no links; the result may be outside of the workspace.
 
+        Each U+FFFD may stand for a byte that is not UTF-8, if only one existing path looks like that.
+
         Raises:
             PathEscape: it begins with `..` where the name of a folder is needed (`has_names`).
             WorkspaceError: it lacks the name of an open folder (`has_names`), or no folder is open.
         """
         if not self.has_names or os.path.isabs(given):
-            return Path(os.path.normpath(self.first.path / given))
+            return _with_bytes(Path(os.path.normpath(self.first.path / given)))
         name, _, inner = os.path.normpath(given).partition(os.sep)
         if name == os.pardir:
             raise PathEscape(f"Path escapes workspace: {given}")
         root = next((root for root in self.folders if root.name == name), None)
         if root is not None:
-            return root.path / inner
+            return _with_bytes(root.path / inner)
         if any(root.name == name for root in self.former):
             others = f"The workspace's folders are: {self.names}." if self.folders else "No other folder is open."
             raise WorkspaceError(f"The folder {name} is not part of the workspace anymore. {others}")
@@ -272,6 +275,20 @@ class Roots:
         skipped = tuple(f"{each}/".replace(os.sep, "/") for each in nested)
         prefix = f"{root.name}/" if self.has_names else ""
         return ((f"{prefix}{path}", path) for path in inner if not path.startswith(skipped))
+
+
+def _with_bytes(path: Path) -> Path:
+    """The existing path that looks like this one, if its names are not UTF-8 and there is only one; else the path."""
+    if SHOWN_AS not in str(path) or os.path.lexists(path):
+        return path
+    found = Path(path.anchor)
+    for part in path.parts[1:]:
+        similar: list[str] = []
+        if SHOWN_AS in part and not os.path.lexists(found / part):
+            with contextlib.suppress(OSError):
+                similar = [name for name in os.listdir(found) if as_shown(name) == part]
+        found /= similar[0] if len(similar) == 1 else part
+    return found
 
 
 def _plain(name: str) -> str:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from fairlead.edits.bad_bytes import has_bad_bytes
 from fairlead.edits.changeset import Changeset
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
@@ -12,8 +13,12 @@ from fairlead.workspace.repositories import in_git_folder
 NOT_OPEN = "{name} is not in a folder of the workspace."
 
 
-def check_no_repository(roots: Roots, path: Path) -> None:
-    """Raises WorkspaceError if a path is outside of the workspace, or is part of a repository's own data."""
+def check_place(roots: Roots, path: Path) -> None:
+    """Raises WorkspaceError if nothing can be proposed at a path, whatever is there.
+
+    Such a path is outside of the workspace, is part of a repository's own data, or is not UTF-8: for that, an editor
+    would open a file of another name.
+    """
     enclosing = roots.enclosing(path)
     if not enclosing:
         raise WorkspaceError(NOT_OPEN.format(name=path))
@@ -21,6 +26,11 @@ def check_no_repository(roots: Roots, path: Path) -> None:
         raise WorkspaceError(
             f"{roots.relative(path)} belongs to the repository itself (.git) and cannot be edited. "
             "If it must change, tell the user how."
+        )
+    if has_bad_bytes(str(path)):
+        raise WorkspaceError(
+            f"The name of {roots.relative(path)} is not UTF-8, so it can be read but not edited, renamed or deleted. "
+            "If it must change, ask the user to give it another name first."
         )
 
 

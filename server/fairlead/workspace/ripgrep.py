@@ -104,7 +104,7 @@ async def file_names(folder: str, cwd: Path, limit: int, options: Sequence[str] 
     names: set[str] = set()
     async with aclosing(_batches(["--files", "--null", *options, "--", folder], cwd, end=b"\0")) as output:
         async for batch in output:
-            names.update(plain_name(name.decode("utf-8", "replace")) for name in batch[: limit - len(names)] if name)
+            names.update(plain_name(name) for name in batch[: limit - len(names)] if name)
             if len(names) >= limit:
                 break
     return names
@@ -149,14 +149,17 @@ def options_for_names(names: Iterable[str]) -> list[str]:
 
 def _glob_of(character: str) -> str:
     """The part of a glob that matches a character. A `*` for characters that cannot be written in a glob."""
-    if character in ":\ufffd":  # `--type-add` splits at colons; U+FFFD replaces a byte that is not UTF-8
+    if character == ":" or "\udc80" <= character <= "\udcff":  # `--type-add` splits at colons, and needs UTF-8
         return "*"
     return f"[{character}]" if character in "*?[]{}\\" else character
 
 
-def plain_name(name: str) -> str:
-    """A file name that `rg` printed, with forward slashes and without the leading `./`."""
-    return name.replace(os.sep, "/").removeprefix("./")
+def plain_name(name: bytes) -> str:
+    """A file name that `rg` printed, with forward slashes and without the leading `./`.
+
+    Bytes that are not UTF-8 become lone surrogates, as in all paths of Python.
+    """
+    return name.decode("utf-8", "surrogateescape").replace(os.sep, "/").removeprefix("./")
 
 
 async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asyncio.subprocess.Process:

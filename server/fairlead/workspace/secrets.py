@@ -240,7 +240,7 @@ async def _secrets_below(root: Path, folders: Sequence[str]) -> frozenset[str]:
         listing = records(["--files", "--null", "--no-ignore", *globs, "--", *batch], root, end=b"\0")
         async with aclosing(listing) as output:
             async for record in output:
-                name = plain_name((record or b"").decode("utf-8", "surrogateescape"))
+                name = plain_name(record or b"")
                 if name and is_secret(name) and not is_shipped(name):
                     found.add(name)
                 if len(found) >= _MAX_FILES:

@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from fairlead.edits.bad_bytes import has_bad_bytes
 from fairlead.edits.text import with_line_endings
 from fairlead.workspace.disk import (
+    BAD_BYTES,
     BinaryFile,
     DiskText,
     Encoding,
@@ -44,7 +46,10 @@ class UserFiles:
         self._arrived: set[Path] = set()
         self._read: dict[Path, tuple[Signature, DiskText, str | None]] = {}
         """What was read, and `_text_in_encoding` at that time."""
-        self._encodings: dict[Path, Encoding] = {}
+        self._encodings: dict[Path, tuple[Encoding, bool]] = {}
+        """The encoding in which a file was last read if it is not UTF-8, and whether that is a guess."""
+        self._proposed_in: dict[Path, Encoding] = {}
+        """The encoding in which a file was last read when its text was proposed."""
         self._written: dict[Path, tuple[bytes, DiskText]] = {}
         """What Fairlead wrote, where the bytes alone would be decoded differently."""
 
@@ -103,7 +108,7 @@ class UserFiles:
 
     def _text_in_encoding(self, path: Path, disk: DiskText) -> str | None:
         """The text of the open document if it may show the file's encoding, which the bytes do not show."""
-        document = self._buffers.open_buffer(path) if disk.is_guess else None
+        document = self._buffers.open_buffer(path) if disk.is_ambiguous else None
         return document.text if document is not None else None
 
     async def preload(self, path: Path) -> None:
@@ -137,19 +142,24 @@ class UserFiles:
         if written is not None and written[0] == data:
             return written[1]
         disk = decode_or_describe(data, path.name)
-        earlier = self._encodings.get(path, "utf-8")
+        earlier, was_guess = self._encodings.get(path, ("utf-8", False))
         is_utf_16 = earlier in ("utf-16-le", "utf-16-be")
-        if disk.is_guess:
+        if disk.is_ambiguous:
             document = self._buffers.open_buffer(path)
             found = decode_like(data, document.text) if document is not None else None
-            if found is None and is_utf_16 == (disk.encoding == "binary"):
+            if found is None and is_utf_16 == (disk.encoding == "binary") and not (disk.is_damaged and was_guess):
                 found = decode_as(data, earlier)
+                found = found and replace(found, is_guess=was_guess)
             disk = found or disk
-            if disk.encoding != "binary":
-                self._encodings[path] = disk.encoding
+            if disk.encoding not in ("binary", "utf-8"):
+                self._encodings[path] = disk.encoding, disk.is_guess
         elif disk.encoding == "utf-8" and not disk.bom and disk.text.isascii() and not is_utf_16:
-            return replace(disk, encoding=earlier)
+            return replace(disk, encoding=earlier, is_guess=was_guess)
         return disk
+
+    def shown_by_documents(self) -> Sequence[Path]:
+        """The files whose encodings only an open document showed, which may be closed by now."""
+        return [path for path, (_, is_guess) in self._encodings.items() if not is_guess]
 
     def invalidate(self, path: Path) -> None:
         """Makes the next read ignore the signature, which may be unchanged although the bytes differ."""
@@ -220,7 +230,7 @@ class UserFiles:
                 return False
             if _is_shown_as(disk.text, buffer.text):
                 return True
-            if disk.encoding == "utf-8" or "\ufffd" not in buffer.text:
+            if not disk.is_ambiguous or "\ufffd" not in buffer.text:
                 return False
             found = self.read(path)
         except WorkspaceError:
@@ -235,24 +245,52 @@ class UserFiles:
         """The files of the open documents."""
         return self._buffers.open_paths()
 
-    def check_can_hold(self, path: Path, text: str) -> None:
-        """Checks that a file can get a text, and that nothing else in it would change.
+    def check_can_hold(self, path: Path, text: str, proposed: str | None = None) -> None:
+        """Checks that a file can get a proposed text, and that nothing else in it would change.
+
+        Args:
+            proposed: the text that is proposed for the file so far; None: none is.
 
         Raises:
-            WorkspaceError: the file is open in an editor that would change more, the file's encoding cannot represent
-                the text, or the file is binary or cannot be read.
+            WorkspaceError: the file is open in an editor that would change more; the file's encoding cannot represent
+                the text; nobody knows the encoding, and the text adds characters beyond ASCII (`DiskText.check_added`);
+                or the file is binary or cannot be read.
         """
+        self._check_encoding(path, text, () if proposed is None else (proposed,))
+
+    def check_can_write(self, path: Path, text: str) -> None:
+        """Like `check_can_hold`, for a text that was proposed before (`note_proposed`).
+
+        Raises:
+            WorkspaceError: as for `check_can_hold`. Characters beyond ASCII may be added if the file is still read in
+                the encoding in which the text was proposed.
+        """
+        disk = self.on_disk(path)
+        is_same = disk is not None and self._proposed_in.get(path) == disk.encoding
+        self._check_encoding(path, text, (text,) if is_same else ())
+
+    def note_proposed(self, path: Path) -> None:
+        """Records the encoding in which a file is read now that a first text is proposed for it."""
+        self._proposed_in.pop(path, None)
+        with suppress(WorkspaceError):
+            disk = self.on_disk(path)
+            if disk is not None:
+                self._proposed_in[path] = disk.encoding
+
+    def _check_encoding(self, path: Path, text: str, shown: Sequence[str]) -> None:
         buffer, disk = self.buffer(path), self.on_disk(path) or DiskText("")
         if buffer is not None:
             endings = unusual_line_endings(text)
             lost = _lost(buffer.text, disk) or (endings if endings != unusual_line_endings(buffer.text) else "")
-            if lost:
+            if lost := BAD_BYTES if has_bad_bytes(text) else lost:
                 raise WorkspaceError(
                     f"{path.name} is open in the editor, which would not preserve {lost}. Close it there first."
                 )
-            if disk.is_guess and disk.encoding != "binary" and not _can_encode(disk, buffer.text):
+            if disk.is_ambiguous and disk.encoding != "binary" and not _can_encode(disk, buffer.text):
                 return  # the guess is wrong: the editor uses an encoding that can represent its own text
         disk.encode(text, path.name)
+        if buffer is None:  # otherwise the editor knows the encoding
+            disk.check_added(text, path.name, *shown)
 
     def needs_own_write(self, path: Path, text: str) -> bool:
         """Whether Fairlead must write a file itself: it is closed, and an editor would not preserve all of it.
@@ -261,7 +299,7 @@ class UserFiles:
             WorkspaceError: the file cannot be read.
         """
         disk = self.on_disk(path) or DiskText("")
-        return self.buffer(path) is None and bool(disk.oddity or unusual_line_endings(text))
+        return self.buffer(path) is None and bool(disk.oddity or DiskText(text).oddity)
 
     @contextmanager
     def expecting(self, texts: Mapping[Path, str | None]) -> Generator[None]:
@@ -314,7 +352,7 @@ def _is_shown_as(text: str, buffer: str) -> bool:
 
 def _lost(buffer: str, disk: DiskText) -> str:
     """What saving the buffer would lose of the file on disk, for messages; empty if nothing."""
-    if disk.encoding != "utf-8" and "\ufffd" in buffer and "\ufffd" not in disk.text:
+    if "\ufffd" in buffer and (disk.is_damaged or (disk.encoding != "utf-8" and "\ufffd" not in disk.text)):
         return disk.oddity
     endings = unusual_line_endings(disk.text)
     return endings if endings != unusual_line_endings(buffer) else ""

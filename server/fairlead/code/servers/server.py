@@ -19,6 +19,7 @@ from fairlead.code.servers.scan import WorkspaceScan
 from fairlead.code.servers.seen_files import CHANGED
 from fairlead.code.servers.table import ServerSpec
 from fairlead.code.uris import file_path
+from fairlead.edits.bad_bytes import as_shown
 from fairlead.json_values import fields_of, is_list, is_object
 
 log = logging.getLogger(__name__)
@@ -219,17 +220,18 @@ class Server:
                 self._send_text(path, text)
 
     def _send_text(self, path: Path, text: str) -> None:
-        version = self.versions[path] = self.versions.get(path, 0) + 1
+        version, shown = self.versions.get(path, 0) + 1, as_shown(text)
+        self.versions[path] = version
         document: dict[str, Any] = {"uri": path.as_uri(), "version": version}
         published, self._published[path] = self._published.get(path), _Published()
         if published is not None:
             published.wake()
         self._unsure.add(path) if self._is_noticing() else self._unsure.discard(path)
         if path not in self._shown:
-            document |= {"languageId": self._spec.language_of(path), "text": text}
+            document |= {"languageId": self._spec.language_of(path), "text": shown}
             self.connection.notify("textDocument/didOpen", {"textDocument": document})
         elif sync_kind(self._capabilities):
-            changes = [{"text": text}]
+            changes = [{"text": shown}]
             self.connection.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
         self._shown[path] = text
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.edits import changeset as cs
+from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.selection import Change
@@ -221,7 +222,7 @@ async def _apply_checked(session: Session, label: str, prepared: Sequence[_Prepa
             edit = each.edit
             changes_text = each.before.base is not None and edit.old != edit.new and edit.data is None
             if edit.new is not None and changes_text:
-                session.files.user_files.check_can_hold(edit.path, edit.new)
+                session.files.user_files.check_can_write(edit.path, edit.new)
         except WorkspaceError as error:
             refused[index] = EditResult(False, str(error))
     edits = [each.edit for index, each in enumerate(prepared) if index not in refused]
@@ -283,8 +284,9 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
             raise WrongRequest("params.text contains a NUL character; only text files can be written")
         text = match_line_endings(before.proposed, text)
         try:
-            session.files.user_files.check_can_hold(selections[0].path, text)
-        except WorkspaceError as error:
+            text = with_bad_bytes(before.proposed, text)
+            session.files.user_files.check_can_hold(selections[0].path, text, before.proposed)
+        except (WorkspaceError, UnclearBytes) as error:
             raise RequestRefused(str(error)) from error
         if text == before.proposed:
             return
