@@ -11,6 +11,7 @@ result, or never answers. After each step, every line must occur exactly once, i
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import tempfile
 import time
@@ -23,7 +24,6 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
-from history.recording import write_recording
 from support.client import EDITOR, Client, Json, WireError
 
 FILES = ("a", "b", "old", "gone")
@@ -191,7 +191,7 @@ async def campaign(sessions: int, first: int = 0) -> Counter[str]:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder).resolve() / "agent.replay.yaml"
-        write_recording(recording, [[proposals()]])
+        recording.write_text(json.dumps({"replay": 1, "turns": [{"calls": proposals()}, {"text": "Done."}]}))
         for capabilities in (EDITOR, UNCHECKED):
             workspace = Path(folder).resolve() / ("checks" if capabilities is EDITOR else "unchecked")
             workspace.mkdir()

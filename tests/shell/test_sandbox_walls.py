@@ -430,15 +430,26 @@ def test_only_harmless_git_settings_of_the_user_are_shown(tmp_path: Path) -> Non
     ]
 
 
-def test_fault_59_files_included_by_the_users_git_settings(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "variable", "value"),
+    [
+        (".gitconfig", "", ""),
+        (".config/git/config", "", ""),
+        ("settings", "GIT_CONFIG_GLOBAL", "settings"),
+        ("xdg/git/config", "XDG_CONFIG_HOME", "xdg"),
+    ],
+)
+def test_fault_59_files_included_by_the_users_git_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, variable: str, value: str
+) -> None:
     """docs/faults.md 59: an included file may be in a visible folder, so its tokens are removed too."""
-    team = tmp_path / "srv/team.cfg"
-    for name in (".gitconfig", ".config/git/config"):
-        home = tmp_path / name.replace("/", "-")
-        write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
-        write(home, {name: '[includeIf "gitdir:~/projects/"]\n\tpath = one\n'})
-        write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
-        assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
+    team, home = tmp_path / "srv/team.cfg", tmp_path / "home"
+    if variable:
+        monkeypatch.setenv(variable, str(home / value))
+    write(tmp_path, {"srv/team.cfg": "[user]\n\tname = Ann\n[http]\n\textraHeader = HUNTER\n"})
+    write(home, {name: '[includeIf "gitdir:~/projects/"]\n\tpath = one\n'})
+    write((home / name).parent, {"one": f"[include]\n\tpath = {team}\n"})
+    assert list(gitconfig.redacted_settings([], home, read_start)) == [(team, "[user]\n\tname = Ann\n[http]\n")]
 
 
 async def test_credentials_in_the_repositorys_settings_are_hidden(box: Boxes, workspace: Path) -> None:
