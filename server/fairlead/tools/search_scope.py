@@ -72,7 +72,7 @@ class SearchTarget:
             listing = records(["--files", "--null", WITH_IGNORED, "--", self.inner], self.root.path, end=b"\0")
             async with aclosing(listing) as output:
                 async for record in output:
-                    name = self.name(plain_name(record.decode("utf-8", "replace"))) if record else None
+                    name = self.name(plain_name(record)) if record else None
                     if name is not None:
                         yield name
 

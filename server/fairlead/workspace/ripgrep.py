@@ -123,7 +123,7 @@ async def paths_below(folder: Path, excluded: Iterable[str]) -> list[str]:
     paths: list[str] = []
     async with aclosing(_batches(["--files", "--null", *without, "--", "."], folder, end=b"\0")) as output:
         async for batch in output:
-            paths += [plain_name(os.fsdecode(name)) for name in batch if name]
+            paths += [plain_name(name) for name in batch if name]
     return paths
 
 
