@@ -56,7 +56,8 @@ def test_yes_and_no(review: InTerminal, hello: Path) -> None:
 
 
 def test_the_name_of_a_file_is_on_one_line(workspace: Path, record: Record) -> None:
-    """A name cannot look like a line of the review."""
+    """A name cannot look like a line of the review. The agent creates no such file, but there may be one."""
+    (workspace / "a\n✓ b.txt: applied").write_text("")
     write = {"write_file": {"path": "a\n✓ b.txt: applied", "content": "x\n"}}
     recording = record({"calls": [write]}, {"text": "Done."})
     with in_terminal("run", "a task", "--workspace", workspace, "--replay", recording) as terminal:

@@ -166,13 +166,13 @@ async def test_fault_122_a_missing_build_is_no_proof(workspace: Path, replay: Re
         [failed] = await run_checks(client, base=True)
         assert failed["proves"] is False
         assert failed["message"].endswith(f"{WITHOUT_RETAINED} So it fails with all of them, too.")
-        assert (item(client)["verification"], item(client)["flaky"]) == ("verified", False)
+        assert (item(client)["verification"], item(client)["flaky"]) == ("unverified", False)
         found = await client.request("agent/checks/minimize", {"sessionId": session(client)})
         assert (found["outcome"], WITHOUT_RETAINED in found["message"]) == ("fails", True)
         await review(client, "accept", target={"all": True})
         [failed] = await run_checks(client, base=True)
         assert (failed["passed"], WITHOUT_RETAINED in failed["message"]) == (False, True)
-        assert (item(client)["verification"], item(client)["flaky"]) == ("verified", False)
+        assert (item(client)["verification"], item(client)["flaky"]) == ("unverified", False)
 
 
 async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:

@@ -12,6 +12,8 @@ def test_a_folder_that_moves_and_moves_back_changes_nothing(made: list[Change]) 
     """No path is forgotten in one direction, no text is changed, and other folders are left alone."""
     state = states(made)[-1]
     moved = with_moved_folder(state, ROOT, "/elsewhere/new")
-    assert f"'{ROOT}/" not in repr([moved.changes.files, moved.decisions, moved.checkpoints, moved.record])
+    assert f"'{ROOT}/" not in repr(
+        [moved.changes.files, moved.changes.empty_folders, moved.decisions, moved.checkpoints, moved.record]
+    )
     assert same(with_moved_folder(moved, "/elsewhere/new", ROOT), state)
     assert same(with_moved_folder(state, "/w", "/elsewhere"), state)

@@ -56,7 +56,7 @@ def _keys(values: Mapping[str, V], move: Move) -> dict[str, V]:
 
 def _changeset(changes: Changeset, move: Move) -> Changeset:
     files = {move(path): _proposal(proposal, move) for path, proposal in changes.files.items()}
-    return Changeset(MappingProxyType(files), changes.order)
+    return Changeset(MappingProxyType(files), changes.order, frozenset(map(move, changes.empty_folders)))
 
 
 def _proposal(proposal: Proposal, move: Move) -> Proposal:
@@ -70,7 +70,8 @@ def _decision(decision: Decision, move: Move) -> Decision:
 
 def _file_decision(file: FileDecision, move: Move) -> FileDecision:
     before, after = _proposal(file.before, move), _proposal(file.after, move)
-    return replace(file, before=before, after=after, folders=tuple(map(move, file.folders)))
+    removed = tuple(replace(folder, path=move(folder.path)) for folder in file.removed_folders)
+    return replace(file, before=before, after=after, folders=tuple(map(move, file.folders)), removed_folders=removed)
 
 
 def _record(record: Record, move: Move) -> Record:
