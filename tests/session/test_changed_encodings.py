@@ -211,3 +211,46 @@ def test_the_report_says_that_a_command_changed_no_text(harness: SessionHarness)
     assert harness.view("a.txt") == "two\n"
     assert capture_changes(harness, change("a.txt", edited, edited, 0o755)) == [f"{report} (the text does not change)."]
     assert proposed_entries(harness.session.files) == {"a.txt": Entry(edited, 0o755)}
+
+
+def test_a_rejected_encoding_does_not_return_with_the_text_of_a_later_command(harness: SessionHarness) -> None:
+    """The command found the encoding, so only its text is proposed, in the encoding of the file."""
+    path, mark = harness.folder / "a.txt", "\ufeff".encode("utf-16-le")
+    path.write_bytes(mark + "é\n".encode("utf-16-le"))
+    capture_changes(harness, change("a.txt", path.read_bytes(), "é\n".encode()))
+    assert harness.reject() == ["rejected"]
+    report = capture_changes(harness, change("a.txt", "é\n".encode(), "é\nnew\n".encode()))
+    assert report == ["The command's changes are proposed for review: a.txt (+1 -0)."]
+    assert harness.accept() == ["applied"]
+    assert path.read_bytes() == mark + "é\nnew\n".encode("utf-16-le")
+    path.write_bytes("é\n".encode("latin-1"))
+    report = capture_changes(harness, change("a.txt", "é\n".encode(), "é\n日\n".encode()))
+    assert "are lost: a.txt: a.txt is in Windows-1252, which cannot represent U+65E5" in report[0]
+    assert not len(harness.session.files.changes)
+
+
+def test_a_command_that_did_not_see_a_new_encoding_does_not_drop_it(harness: SessionHarness) -> None:
+    """Its text in the old encoding cannot be merged with the proposed bytes, so the model learns that it is lost."""
+    path = harness.folder / "a.txt"
+    path.write_bytes(MARK + b"one\n")
+    capture_changes(harness, change("a.txt", MARK + b"one\n", b"one\n"))
+    assert capture_changes(harness, change("a.txt", MARK + b"one\n", MARK + b"one\ntwo\n")) == [
+        "Not proposed, so these changes are lost: a.txt: the file got another change while the command ran."
+    ]
+    assert harness.accept() == ["applied"]
+    assert path.read_bytes() == b"one\n"
+
+
+def test_bytes_that_a_command_damages_or_repairs(harness: SessionHarness) -> None:
+    """Bytes that are not UTF-8 come into a file only as bytes. In a damaged file, the rest is text."""
+    path, text = harness.folder / "a.txt", "日本\n".encode()
+    damaged = text + b"\xff\n"
+    path.write_bytes(text)
+    assert "another encoding, as a whole" in capture_changes(harness, change("a.txt", text, damaged))[0]
+    assert harness.accept() == ["applied"] and path.read_bytes() == damaged
+    assert "(+1 -1)" in capture_changes(harness, change("a.txt", damaged, text + b"x\n"))[0]
+    assert harness.accept() == ["applied"] and path.read_bytes() == text + b"x\n"
+    assert harness.undo() and path.read_bytes() == damaged
+    assert harness.redo() and path.read_bytes() == text + b"x\n"
+    capture_changes(harness, change("new.txt", None, damaged))
+    assert harness.accept() == ["applied"] and (harness.folder / "new.txt").read_bytes() == damaged

@@ -11,7 +11,7 @@ from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.shell.layer import Change, Changes, Entry
 from fairlead.tools.folders import propose_folders
-from fairlead.workspace.disk import DiskText, decode_or_describe, new_file, read_bytes
+from fairlead.workspace.disk import DiskText, Encoding, decode_or_describe, new_file, read_bytes
 from fairlead.workspace.emptied_folders import emptied_folders
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
@@ -161,17 +161,22 @@ def _is_executable(entry: Entry) -> bool:
 async def _propose_change(files: Files, change: Change, path: Path, author: Author) -> list[str]:
     """Proposes a command's change to one file. Returns its description, or an empty list if nothing changed."""
     disk = _on_disk(files, path)
-    before = None if change.before is None else _decode(change.before.data, disk).text
+    had = None if change.before is None else _decode(change.before.data, disk)
+    before = None if had is None else had.text
     if change.after is None:
         await files.capture(path, before, None, author)
         return [f"deleted {change.path}"]
     after = _decode(change.after.data, disk)
-    has_same_format = after.encoding == "utf-8" if disk is None else _has_same_format(after, disk)
+    old = files.changes.for_target(str(path))
+    _check_seen(change, after, old)
+    has_same_format = _has_same_format(after, disk or DiskText("", bom=after.bom))
+    if not has_same_format and _is_in_rejected_format(had, after, disk, old):
+        files.user_files.check_can_hold(path, after.text)
+        has_same_format = True
     document = files.user_files.buffer(path)
     is_shown_differently = disk is not None and document is not None and document.text != disk.text
     if is_shown_differently and files.user_files.is_shown_as_saved(path):  # the command saw the bytes on disk
         files.user_files.check_can_hold(path, after.text)
-    old = files.changes.for_target(str(path))
     raw = Raw(mode=_new_mode(path, old, change.after.mode))
     base = before if old is None else old.base
     # a binary file is also restored if the file on disk has changed since
@@ -220,14 +225,41 @@ def _decode(data: bytes, disk: DiskText | None) -> DiskText:
     if not data.startswith(disk.bom) or (decoded.encoding == "utf-8" and not decoded.text.isascii()):
         return decoded
     try:
-        return DiskText(data[len(disk.bom) :].decode(disk.encoding), disk.encoding, disk.bom)
+        text = data[len(disk.bom) :].decode(disk.encoding, "surrogateescape" if disk.is_damaged else "strict")
     except UnicodeDecodeError:
         return decoded
+    return DiskText(text, disk.encoding, disk.bom, is_guess=disk.is_guess)
 
 
 def _has_same_format(after: DiskText, disk: DiskText) -> bool:
-    """Whether a file is text with the encoding and the byte order mark of the file on disk."""
-    return after.encoding != "binary" and (after.encoding, after.bom) == (disk.encoding, disk.bom)
+    """Whether a file is text with the encoding and the byte order mark of the file on disk.
+
+    Bytes that are not UTF-8 are another format for a file that has none yet, because only bytes can add them.
+    """
+    adds_bad_bytes = after.is_damaged and not disk.is_damaged
+    return after.encoding != "binary" and not adds_bad_bytes and _format(after) == _format(disk)
+
+
+def _format(text: DiskText) -> tuple[Encoding, bytes]:
+    return text.encoding, text.bom
+
+
+def _check_seen(change: Change, after: DiskText, old: Proposal | None) -> None:
+    """Raises WorkspaceError if a text would replace proposed bytes that the command did not see."""
+    data = old.raw.data if old is not None else None
+    before = change.before.data if change.before is not None else None
+    is_unseen = data is not None and before != data
+    if is_unseen and after.encoding != "binary" and change.after is not None and change.after.data != data:
+        raise WorkspaceError("the file got another change while the command ran")
+
+
+def _is_in_rejected_format(
+    before: DiskText | None, after: DiskText, disk: DiskText | None, old: Proposal | None
+) -> bool:
+    """Whether a command left the format that it found, which was proposed then but is not anymore."""
+    is_proposed = old is not None and old.raw.data is not None
+    is_own = before is None or _format(before) != _format(after) or before.is_damaged != after.is_damaged
+    return disk is not None and disk.encoding != "binary" and after.encoding != "binary" and not (is_proposed or is_own)
 
 
 def _new_mode(path: Path, known: Proposal | None, mode: int | None) -> int | None:
