@@ -1,16 +1,19 @@
 """Open documents (LSP 3.18): changes by the client, edits by the server, and documents that are open through links."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from fairlead.code.positions import apply_text_edits, offset_at
 from fairlead.edits.text import split_lines
 from fairlead.lsp.convert import text_edits
 from fairlead.lsp.documents import Documents
+from fairlead.lsp.transport import without_lone_surrogates
 from fairlead.workspace.editor import FileEdit
 from support.client import Client
 
@@ -128,3 +131,16 @@ async def test_the_model_reads_the_disk_after_a_retargeted_link_is_closed(
         await client.run()
         [read] = client.events("tool_finished")
         assert "new" in read["text"] and "old" not in read["text"]
+
+
+@pytest.mark.parametrize("text", ["a\udce9b", "\ud83d", "\udce9\ud83d\ude80\udce9", "\\udce9", "\\\udce9", "é🚀"])
+def test_no_message_contains_a_lone_surrogate(text: str) -> None:
+    """docs/faults.md 135: it becomes U+FFFD, because Neovim refuses such JSON. All other text stays, and so does the
+    length of the message.
+    """
+    data = json.dumps({"text": text}).encode()
+    sent = without_lone_surrogates(data)
+    assert len(sent) == len(data)
+    # a pair in two escapes is one character
+    expected = ["\ufffd" if "\ud800" <= each <= "\udfff" else each for each in json.loads(data)["text"]]
+    assert json.loads(sent)["text"] == "".join(expected)

@@ -7,8 +7,6 @@ from urllib.parse import quote, unquote_to_bytes
 
 from pygls.uris import to_fs_path
 
-from fairlead.edits.bad_bytes import has_bad_bytes
-
 _ESCAPED = re.compile("(?:%[0-9a-fA-F]{2})+")
 
 
@@ -28,7 +26,7 @@ def file_path(uri: str) -> Path | None:
 def _with_bytes(escaped: re.Match[str]) -> str:
     """Escaped bytes as before, apart from those that are not UTF-8: as lone surrogates, as in all paths of Python."""
     text = unquote_to_bytes(escaped[0]).decode("utf-8", "surrogateescape")
-    return "".join(each if has_bad_bytes(each) else quote(each, safe="") for each in text)
+    return "".join(each if "\udc80" <= each <= "\udcff" else quote(each, safe="") for each in text)
 
 
 def is_local(uri: str) -> bool:
