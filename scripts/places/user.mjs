@@ -1,6 +1,7 @@
 // An ordinary user whom root creates for tests.
 
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { run } from "../process.mjs";
 import { SetupError } from "../python.mjs";
@@ -26,7 +27,7 @@ export async function makeUser() {
   fs.mkdirSync(temporary);
   fs.chownSync(temporary, account.uid, account.gid);
   const env = {
-    PATH: process.env.PATH,
+    PATH: pathForOthers(process.env.PATH),
     HOME: folder,
     USER: name,
     LOGNAME: name,
@@ -38,6 +39,12 @@ export async function makeUser() {
     await root("userdel", "--remove", "--force", name);
   };
   return { folder, env, account, remove };
+}
+
+// Without the folders below root's home, which other users cannot enter.
+function pathForOthers(folders) {
+  const isOpen = (folder) => !`${folder}${path.sep}`.startsWith(`${os.homedir()}${path.sep}`);
+  return folders.split(path.delimiter).filter(isOpen).join(path.delimiter);
 }
 
 async function root(program, ...args) {

@@ -51,6 +51,7 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
+    "Agent: Adopt the Sessions of a Renamed Folder...",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",

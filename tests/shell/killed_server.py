@@ -5,6 +5,7 @@ It prints the command's first line. `deaf`: the kernel does not signal the death
 """
 
 import asyncio
+import ctypes
 import os
 import platform
 import signal
@@ -17,6 +18,7 @@ from fairlead.shell.sandbox.probe import Capability
 from fairlead.workspace.paths import Roots
 from shell.boxes import PLAIN, start
 
+NO_NEW_PRIVILEGES = 38
 PRCTL = {"x86_64": 157, "aarch64": 167}
 
 
@@ -26,6 +28,7 @@ def without_death_signals() -> None:
     number, first, allow, succeed = 0, 16, 0x7FFF0000, 0x00050000
     steps = [(load, 0, number), (equal, 3, PRCTL[platform.machine()]), (load, 0, first), (equal, 1, 1)]
     steps += [(answer, 0, succeed), (answer, 0, allow)]
+    ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)  # without it, only root may install a filter
     kernel.install_seccomp_filter(
         b"".join(struct.pack("=HBBI", code, 0, otherwise, value) for code, otherwise, value in steps)
     )
