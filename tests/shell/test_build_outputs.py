@@ -18,6 +18,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.shell.layer import View
+from fairlead.shell.sandbox.layer.shown_times import ShownTimes
 from shell.boxes import Boxes, boxes, has, seen, write
 from support.sandbox import needs_sandbox
 
@@ -214,3 +215,11 @@ async def play(tool: Tool, steps: Sequence[tuple[str, str, str]]) -> None:
             for step in steps:
                 await session.step(*step)
                 await session.check()
+
+
+def test_no_file_has_a_time_in_the_second_in_which_a_command_changed_it() -> None:
+    """The command may have built another content of the same size in this second, and restored the file."""
+    times, content = ShownTimes(), (b"1\n", 0o644)
+    start = times.show("a", *content, None)
+    times.note_changed("a", content)
+    assert times.show("a", *content, None) // 10**9 > start // 10**9

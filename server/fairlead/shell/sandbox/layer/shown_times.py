@@ -26,10 +26,11 @@ class _Shown:
     """A digest of the content and the permissions; `_ABSENT` or `_UNKNOWN`."""
     time: int
     """The modification time, in ns."""
-    in_second: frozenset[tuple[int, bytes]] = frozenset()
-    """The sizes in bytes and the identities of all that was seen in the second of `time`."""
-    changed_by_command: bool = False
-    """Whether a command left this content. It may have built something from an earlier one."""
+    in_second: frozenset[tuple[int, bytes]] | None = frozenset()
+    """The sizes in bytes and the identities of all that was seen in the second of `time`.
+
+    None if a command changed the file. It may have built something from any content before it left this one.
+    """
 
 
 @dataclass
@@ -62,14 +63,14 @@ class ShownTimes:
         """The time at which a command sees a file, in ns; not in the future, unless the user's file is.
 
         The same content keeps its time, so that builds stay warm. May sleep for up to a second: different contents of
-        the same size never have times in the same second.
+        the same size never have times in the same second, nor has any content one in which a command changed the file.
 
         Args:
             mode: the permission bits.
             replaced: the user's file at the path, unless it has the same content.
         """
         known, identity, size = self._shown.get(path), _identity(data, mode), len(data)
-        is_settled = known is not None and not known.changed_by_command and known.time >= self._valid_from
+        is_settled = known is not None and known.in_second is not None and known.time >= self._valid_from
         if known is not None and known.identity == identity and is_settled:
             return known.time
         seen = [] if known is None else [(known.time, known.in_second)]
@@ -78,11 +79,13 @@ class ShownTimes:
         now = time.time_ns()
         new = max([now, *(at + 1 for at, _ in seen)])
         for at, others in seen:
-            if at // _SECOND >= new // _SECOND and any(size == each[0] and identity != each[1] for each in others):
+            differs = others is None or any(size == each[0] and identity != each[1] for each in others)
+            if differs and at // _SECOND >= new // _SECOND:
                 new = (at // _SECOND + 1) * _SECOND
         if 0 < new - now <= _SECOND:  # otherwise make warns of a skewed clock
             time.sleep((new - now) / _SECOND)
-        self._set(path, identity, new, size)
+        earlier = known.in_second if known is not None and known.time // _SECOND == new // _SECOND else None
+        self._shown[path] = _Shown(identity, new, (earlier or frozenset()) | {(size, identity)})
         return new
 
     def hide(self, path: str) -> None:
@@ -101,19 +104,13 @@ class ShownTimes:
         Args:
             content: the bytes and permission bits that it left; None if it left no file, or if they are unknown.
         """
-        data, mode = content or (b"", 0)
-        self._set(path, _UNKNOWN if content is None else _identity(data, mode), time.time_ns(), len(data))
-        self._shown[path] = replace(self._shown[path], changed_by_command=True)
+        identity = _UNKNOWN if content is None else _identity(*content)
+        at = max(time.time_ns(), self._shown[path].time if path in self._shown else 0)
+        self._shown[path] = _Shown(identity, at, in_second=None)
 
     def note_end(self) -> None:
         """Notes that a command whose outputs stay has ended."""
         self._last_end = time.time_ns()
-
-    def _set(self, path: str, identity: bytes, at: int, size: int) -> None:
-        known = self._shown.get(path)
-        is_same_second = known is not None and known.time // _SECOND == at // _SECOND
-        earlier = known.in_second if known is not None and is_same_second else frozenset[tuple[int, bytes]]()
-        self._shown[path] = _Shown(identity, at, earlier | {(size, identity)})
 
 
 def _identity(data: bytes, mode: int) -> bytes:
