@@ -30,6 +30,7 @@ const editorTest = useAgent(
       "kept.txt": NUMBERS,
       ...Object.fromEntries(NOTEBOOKS.map((name) => [name, NOTEBOOK])),
     },
+    settings: { "files.autoGuessEncoding": true }, // so that VS Code, not the server, writes closed files too
     viewport: { width: 1280, height: 1100 },
     extensions: [extension],
     own: true,

@@ -5,14 +5,16 @@ import assert from "node:assert/strict";
 import { bash, followUp, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const PLAN = "Plan";
+const BEGIN = plan(["Run it", "in_progress", "Running it"]);
 const server = { bash: { command: "echo listening; sleep 600", background: true } };
 const editorTest = useAgent(
   [
-    { calls: [plan(["Run it", "in_progress", "Running it"]), bash("printf '\\033[31mred\\033[0m one\\n'; sleep 300")] },
-    { calls: [bash("echo two; exit 3")] },
+    { calls: [BEGIN, bash("printf '\\033[31mred\\033[0m one\\n'; sleep 300")] },
+    { calls: [BEGIN, bash("echo two; exit 3")] },
     { calls: [server] },
     { text: "It runs." },
-    { calls: [bash("trap '' TERM; echo stubborn; sleep 300")] },
+    { calls: [BEGIN, bash("trap '' TERM; echo stubborn; sleep 300")] },
+    { calls: [BEGIN] },
     { text: "I am here." },
   ],
   { settings: { "fairlead.approvals": "ask" }, workspace: { "a.txt": "a\n" }, viewport: { width: 1280, height: 1000 } },
