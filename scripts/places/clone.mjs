@@ -54,10 +54,12 @@ function relocate(environment, from, to) {
     if (!fs.lstatSync(file).isFile() || !fs.readFileSync(file).subarray(0, 2).equals(Buffer.from("#!"))) continue;
     edit(file, (text) => text.replace(/^#!(?:\/bin\/sh\n'''exec' .*\n' '''\n|.*python[\d.]*\n)/, () => firstLine));
   }
-  const files = fs
+  const names = fs
     .readdirSync(environment, { recursive: true })
     .filter((name) => /(?:pyvenv\.cfg|fairlead-setup\.json|_fairlead\.pth|direct_url\.json)$/.test(name));
-  for (const name of files) edit(path.join(environment, name), (text) => text.replaceAll(from, to));
+  // each file once, although `lib64` may be a link to `lib`: the new path may contain the old one
+  const files = new Set(names.map((name) => fs.realpathSync(path.join(environment, name))));
+  for (const file of files) edit(file, (text) => text.replaceAll(from, to));
 }
 
 function edit(file, change) {
