@@ -25,7 +25,7 @@ const FAILURE = /^(?:FAILED|ERROR) | {2}FAIL {2}/;
 const PLACES = {
   home: homePlace,
   tmp: () => temporaryPlace("/tmp/fl-"),
-  space: () => temporaryPlace(path.join(root, ".build", "我的 项目-")),
+  space: () => temporaryPlace("/var/tmp/我的 项目-"),
 };
 
 const { values: options, positionals } = parseArgs({

@@ -387,7 +387,7 @@ async def test_git_does_not_wait_for_an_editor(tmp_path: Path) -> None:
 
 async def test_the_output_of_a_python_program_is_read_while_it_runs(tmp_path: Path) -> None:
     """Python does not buffer its output. Otherwise a server written in Python would seem not to start."""
-    program = await launch(f"{sys.executable} -c \"print('on'); import time; time.sleep(60)\"", tmp_path)
+    program = await launch(f"'{sys.executable}' -c \"print('on'); import time; time.sleep(60)\"", tmp_path)
     watched = Watched(replace(program, env=command_environment({"PATH": os.environ["PATH"]})))
     await watched.wait_for_output("on")
     watched.task.cancel()
