@@ -126,10 +126,14 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
         for command in (["init", "-q"], ["add", "-A"]):
             subprocess.run(["git", "-C", str(beside / "own"), *command], check=True)
         async with boxes(beside / "own/w", tmp_path / "state", backend) as box:
-            ran = await box.run(f"grep -rh HUNTER {folder} . link /proc/1/root{folder}; true", View(hidden=[".env"]))
+            ran = await box.run(
+                f"grep -rh HUNTER '{folder}' . link '/proc/1/root{folder}'; true", View(hidden=[".env"])
+            )
             assert "HUNTER" not in ran.output
             is_shown = not any(beside.is_relative_to(blank.path) for blank in mounts.private_folders())
-            ran = await box.run(f"cat {folder}/a/b/c/d/e/f/all 2> /dev/null; cat private in/x && echo x > new && id -u")
+            ran = await box.run(
+                f"cat '{folder}/a/b/c/d/e/f/all' 2> /dev/null; cat private in/x && echo x > new && id -u"
+            )
             assert (ran.output, ran.contents) == (f"{'ALL' if is_shown else ''}MINEMINE0\n", {"new": b"x\n"})
             assert " D" not in await box.output("git status --short")
             roots = Roots.of(beside / "own/w")
@@ -172,10 +176,12 @@ async def test_our_own_folders_are_hidden(workspace: Path, tmp_path: Path) -> No
         layer = await found.layer([storage])
         try:
             box = Boxes(layer)
-            ran = await box.run(f"cat {storage}/session.json; ls {storage}/layers; cat {storage}/layers/*/lock; true")
+            ran = await box.run(
+                f"cat '{storage}/session.json'; ls '{storage}/layers'; cat '{storage}'/layers/*/lock; true"
+            )
             assert "HUNTER" not in ran.output
             assert "layer-" not in ran.output.replace("layers/*", "")
-            assert (await box.run(f"echo x > {storage}/session.json")).code != 0
+            assert (await box.run(f"echo x > '{storage}/session.json'")).code != 0
         finally:
             await layer.aclose()
         assert (storage / "session.json").read_text() == "HUNTER"
