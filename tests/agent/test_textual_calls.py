@@ -78,7 +78,7 @@ async def test_l19_the_model_is_told_once_and_can_make_the_call(connect: Connect
         async with connect(api) as client:
             result = await client.run()
             assert (result["stopReason"], result["message"]) == ("end_turn", "Done.")
-            assert "call of write_file as text, so it was not run. The model was told." in client.text()
+            assert "call of write_file as text, so it was not run. The model is informed." in client.text()
             assert "contains a call of write_file as text" in notes(api, 1)[0]
             result = await client.run(sessionId=result["sessionId"])
             assert (result["stopReason"], result["message"]) == ("end_turn", "It was an example.")

@@ -26,7 +26,7 @@ UNREQUESTED_CALLS = (
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
 CALL_AS_TEXT = (
-    "The model wrote a call of {name} as text instead of calling the tool, also after it was told. The call was not "
+    "The model wrote a call of {name} as text instead of calling the tool, also after a correction. The call was not "
     "run, so the task may not be done. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_ANSWER = (

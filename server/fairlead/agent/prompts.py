@@ -20,7 +20,7 @@ CALL_AS_TEXT = (
     "<cut_off>Your answer contains a call of {name} as text, which is not run. Call the tool itself. If the text was "
     "not meant as a call, say so and end your turn.</cut_off>"
 )
-CALL_AS_TEXT_SHOWN = "\n\n(The model wrote this call of {name} as text, so it was not run. The model was told.)\n\n"
+CALL_AS_TEXT_SHOWN = "\n\n(The model wrote this call of {name} as text, so it was not run. The model is informed.)\n\n"
 
 _REFUSED_ANSWER = "Not run: the answer "
 CUT_OFF_CALL = (
