@@ -1,9 +1,9 @@
 // Gives a run of `npm test` one temporary folder for everything that the tests write, and deletes it after the run.
 
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
+import { removeFolder } from "./remove-folder.mjs";
 import { cacheDir } from "./vscode/packages.mjs";
 
 // Where Fairlead or a test may write if it ignores the run's folder, in addition to the home folder.
@@ -62,21 +62,10 @@ export function isolate() {
           .map((name) => path.join(folder, name)),
         ...leftOutside(record),
       ];
-      removeAll(folder);
+      removeFolder(folder);
       return leftovers;
     },
   };
-}
-
-// overlayfs leaves folders without permissions, which only root can list
-function removeAll(folder) {
-  try {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  } catch (error) {
-    if (error.code !== "EACCES") throw error;
-    spawnSync("chmod", ["-R", "u+rwX", folder]);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  }
 }
 
 // `fairlead-UID` is Fairlead's permanent folder for sandbox layers if its state folder cannot hold them. So this folder

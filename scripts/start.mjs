@@ -9,6 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { isWindows, root, run, runInTerminal } from "./process.mjs";
 import { say, withProgress } from "./progress.mjs";
+import { removeFolder } from "./remove-folder.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 
 const example = path.join(root, "server/fairlead/example");
@@ -71,7 +72,7 @@ async function openOnDesktop(settings, printInstructions) {
   ];
   const code = await runInTerminal("code", args, process.env, { shell: isWindows });
   if (code === 0) {
-    fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 10 });
+    removeFolder(scratch);
   } else {
     say(`VS Code may still be open. Close it, then delete ${scratch}.`);
   }

@@ -13,6 +13,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { pythonEnvironment, root, run, venvProgram } from "../process.mjs";
 import { say, seconds, withProgress } from "../progress.mjs";
+import { removeFolder } from "../remove-folder.mjs";
 import { main } from "../setup.mjs";
 import { copyCache, makeClone } from "./clone.mjs";
 import { makeUser, whyNoUser } from "./user.mjs";
@@ -86,10 +87,6 @@ function temporaryPlace(prefix) {
   const folder = fs.mkdtempSync(prefix);
   fs.chmodSync(folder, 0o755);
   return { folder, env: process.env, remove: () => removeFolder(folder) };
-}
-
-function removeFolder(folder) {
-  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Runs the tests in a clone in this place. Returns `{ counts, failures, output }`. */

@@ -8,6 +8,7 @@ import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { removeFolder } from "../remove-folder.mjs";
 
 const [mark, scratch, command, ...args] = process.argv.slice(2);
 const logFile = path.join(scratch, "server.log");
@@ -45,7 +46,7 @@ for (const { pid } of left) {
 }
 await within(3000, () => !groupAlive() && strays().length === 0);
 const report = { left, log: fs.readFileSync(logFile, "utf8").trim().slice(-2000) };
-fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+removeFolder(scratch);
 process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit());
 
 function signalGroup(signal) {

@@ -109,7 +109,7 @@ def test_a_commands_output(workspace: Path, record: Record) -> None:
     """
     command = "for i in $(seq 1 60); do echo line $i; done; printf '\\033[2J\\033[31mred\\033[0m'"
     replay = record({"calls": [{"bash": {"command": command, "unsandboxed": True}}]}, {"text": "Done."})
-    with in_terminal(*task(workspace, replay), columns=100) as terminal:
+    with in_terminal(*task(workspace, replay), columns=len(str(workspace)) + 100) as terminal:
         terminal.answer("  Run it?", "?")
         terminal.until("do not run it; you can give the agent a reason")
         terminal.answer("  Run it?", "y")
