@@ -30,7 +30,7 @@ editorTest(
 editorTest("after the server has ended and a restart has failed, the next task starts it", async ({ page, code }) => {
   removePython();
   for (const pid of serverPids(code)) process.kill(pid, "SIGKILL");
-  await page.toast("couldn't create connection to server");
+  await page.toast("Fairlead's server ended, and could not be started again.");
   assert.deepEqual(serverPids(code), []);
   restorePython();
   await page.runCommand("Notifications: Clear All Notifications");
@@ -44,7 +44,8 @@ editorTest("a server that ends while it is starting is not started again without
   await page.runCommand("Notifications: Clear All Notifications");
   fs.writeFileSync(python, script.replace("exec", `[ -e '${hasFailed}' ] || { touch '${hasFailed}'; exit 1; }\nexec`));
   await page.runCommand("Agent: Stop and Restart Server");
-  await page.toast("Server initialization failed.");
+  await page.toast("Fairlead's server could not be started. It ended while it was starting.");
+  assert.equal((await page.toasts()).length, 1);
   await page.runCommand("Notifications: Clear All Notifications");
   await runTask(page, "Once");
   await page.toast("First.");
@@ -64,7 +65,7 @@ editorTest("a task that fails to start while its conversation is hidden is in th
   await page.runCommand("View: Toggle Secondary Side Bar Visibility");
   await page.until("no conversation", async () => (await page.page.locator("iframe.webview.ready").count()) === 0);
   fs.writeFileSync(mayFail, "");
-  await page.toast("Server initialization failed.");
+  await page.toast("Fairlead's server could not be started.");
   await page.runCommand("Agent: Show Conversation");
   await page.until("the text", async () => (await prompt.inputValue()) === "Do not lose this");
 });

@@ -104,7 +104,7 @@ export class AgentServer implements vscode.Disposable {
     try {
       return await Promise.race([answer, abandoned]);
     } catch (error) {
-      throw CONNECTION_LOST.has((error as { code?: unknown }).code) ? serverGone() : error;
+      throw isLost(error) ? serverGone() : error;
     } finally {
       if (abandon) this.pendingRequests.delete(abandon);
     }
@@ -178,8 +178,10 @@ export class AgentServer implements vscode.Disposable {
       const client = this.createClient(python);
       await client.start();
       client.onDidChangeState(({ newState }) => {
+        if (newState !== State.StartFailed || this.stopped.has(client)) return;
         // a restart failed: this client never starts again, so the next task needs a new one
-        if (newState === State.StartFailed && !this.stopped.has(client)) this.client = undefined;
+        this.client = undefined;
+        void this.showFailure(t("Fairlead's server ended, and could not be started again."));
       });
       await this.sendCredentials(client);
       return client;
@@ -188,7 +190,7 @@ export class AgentServer implements vscode.Disposable {
       this.log.error(error instanceof Error ? error : String(error));
       if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
       // not awaited, because the message may stay open for long
-      else void this.showFailure(t("Fairlead's server could not be started. {0}", messageOf(error)));
+      else void this.showFailure(t("Fairlead's server could not be started. {0}", reasonOf(error)));
       throw new NotStarted(String(error));
     }
   }
@@ -211,6 +213,8 @@ export class AgentServer implements vscode.Disposable {
         },
         workspace: { handleApplyEdit: (params) => applyEdit(params, savesAfterAccept()) },
       },
+      // what remains is to discard the client, and `start` shows the reason
+      initializationFailedHandler: () => false,
       errorHandler: this.restartPolicy(() => client.state === State.Running),
     };
     // -I: Python must not import modules from the workspace, PYTHONPATH or the user's site-packages
@@ -221,7 +225,7 @@ export class AgentServer implements vscode.Disposable {
       args: ["-I", "-m", "fairlead", "serve"],
       options: { cwd: this.context.extensionPath, env: { ...process.env, ...proxy, [ADDED_VARIABLES]: added } },
     };
-    const client = new LanguageClient("fairlead", "Fairlead", { run, debug: run }, options);
+    const client = new QuietClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new ClientFeatures());
     client.onNotification(method.plan, (plan: Plan) => {
       this.store.setPlan(plan);
@@ -320,6 +324,18 @@ export class AgentServer implements vscode.Disposable {
     else if (chosen === t("Show Log")) this.log.show();
   }
 }
+
+/** A client that only writes its errors to the log. Of each failure, `AgentServer` shows the user one message. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+const isLost = (error: unknown): boolean => CONNECTION_LOST.has((error as { code?: unknown }).code);
+
+/** Why the server could not be started. */
+const reasonOf = (error: unknown): string => (isLost(error) ? t("It ended while it was starting.") : messageOf(error));
 
 /** Reports only files as open documents, because the server already has the proposed texts. */
 function fileFilter(): Middleware {
