@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 TRUSTED = {
     "a.o": b"text",
     "prog": b"\x7fELF\0",
+    "prog.exe": b"MZ\0",
     ".coverage": b"SQLite format 3\0",
     ".mypy_cache/3.12/a.json": b"{}",
     "node_modules/.cache/babel.json": b"{}",
@@ -30,6 +31,8 @@ NOT_TRUSTED = {
     "Main.class": b"\xca\xfe\0",
     "dist/index.js": b"text",
     "target/notes.txt": b"text",
+    "db.sqlite3": b"SQLite format 3\0",
+    "model.pickle": b"\x80\4\0",
     ".env": b"A=1",
 }
 

@@ -19,10 +19,12 @@ from fairlead.shell.sandbox.layer.upper_layer import UpperLayer
 
 MAX_FOUND = 20
 _MAX_VISITED = 50_000  # files and folders; what is not visited is not trusted
-_HEAD = 8192  # bytes; text has no NUL among the first ones
+_HEAD = 16  # bytes
+# how linked programs begin: ELF, PE, and Mach-O for one or several processors. Other files may be data for a test
+_PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
-# folders in which tools store only what they check before they use it
-_CACHES = frozenset((".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle", ".cache"))
+# folders and files in which tools store only what they check before they use it, or read only for a report
+_CACHES = frozenset((".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle", ".cache", ".coverage"))
 _CARGO_MARK = ".rustc_info.json"
 # what linkers and builds read again only by name, after comparing it with its sources
 _OUTPUTS = frozenset((".o", ".obj", ".a", ".lo", ".d", ".dwo", ".rlib", ".rmeta", ".gcda", ".gcno", ".pdb", ".ilk"))
@@ -61,11 +63,11 @@ class _Search:
         """The untrusted files at and below a path. `at` is a descriptor of its folder."""
         self._visited += 1
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        if name in _CACHES and not stat.S_ISLNK(found.st_mode):
+            return
         if not stat.S_ISDIR(found.st_mode):
             if self._visited > _MAX_VISITED or not self._is_trusted_file(at, name, path, found):
                 yield path
-            return
-        if name in _CACHES:
             return
         with trees.opened(name, at) as inner:
             names = sorted(os.listdir(inner))
@@ -90,7 +92,7 @@ class _Search:
             head = file.read(_HEAD)
         if suffix == ".pyc":
             return len(head) >= 8 and head[4] & 0b11 != _PYC_UNCHECKED and self._has_source(path)
-        return b"\0" in head
+        return head.startswith(_PROGRAMS)
 
     def _has_source(self, path: str) -> bool:
         """Whether there is the source of a `.pyc`, so that Python compares both."""
