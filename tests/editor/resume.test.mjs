@@ -182,3 +182,22 @@ editorTest("a question that a reload interrupts still proposes nothing when cont
   await page.rows(PLAN, asks);
   await page.rows(CHANGES, (rows) => rows.length === 0);
 });
+
+editorTest("the sessions of a renamed folder are offered and adopted", async ({ page, code, workspace }) => {
+  const renamed = `${workspace} renamed`;
+  await page.reload(async (address) => {
+    await page.until("the end of the server", () => serverPids(code).length === 0);
+    fs.renameSync(workspace, renamed);
+    const url = new URL(address);
+    url.searchParams.set("folder", renamed);
+    return url.href;
+  });
+  await page.showContainer("Fairlead");
+  await page.runCommand("Fairlead: Focus on Sessions View");
+  await page.page.locator(".welcome-view a", { hasText: "Adopt the sessions of its former path" }).click();
+  await page.pick(workspace, { title: "Agent: Adopt the Sessions of a Renamed Folder" });
+  await page.rows(SESSIONS, described("paused", "0/2"));
+  await page.clickRow(SESSIONS, "Greet me");
+  await picture(page, "adopted");
+  await page.rows(PLAN, (all) => all.some(({ label }) => label === "Say goodbye"));
+});

@@ -211,15 +211,14 @@ export async function openPage(
       await page.screenshot({ path: file, animations: "disabled", caret: "hide", timeout: 10_000, ...options });
     },
     /**
-     * Reloads the window, as "Developer: Reload Window" does. With `whileClosed`, closes the window, waits for that
-     * function, and opens the window again.
+     * Reloads the window, as "Developer: Reload Window" does. With `whileClosed`, closes the window, calls that function
+     * with the window's address, and opens the address that it returns, or else the same one.
      */
     reload: async (whileClosed) => {
       if (whileClosed) {
         const address = page.url();
         await page.goto("about:blank");
-        await whileClosed();
-        await page.goto(address);
+        await page.goto((await whileClosed(address)) ?? address);
       } else await page.reload();
       await ready();
     },
