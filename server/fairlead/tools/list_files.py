@@ -8,7 +8,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_note, search_scope
+from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_files, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 
@@ -55,14 +55,13 @@ class ListFiles:
         secrets = set(filter(is_secret, matching))
         ordered = sorted(matching - secrets)
         if not ordered:
-            for target in targets:
-                found = await target.ignored_secrets(is_secret, MAX_COLLECTED, IGNORED_SECONDS)
-                secrets |= set(filter(matches, found - deleted))
             ignored = [
                 _ignored(target, lambda name: matches(name) and name not in deleted and not is_secret(name))
                 for target in targets
             ]
-            return "No files." + await ignored_note(ignored, IGNORED_SECONDS) + omitted_secrets(len(secrets))
+            note, found = await ignored_files(ignored, targets, is_secret, MAX_COLLECTED, IGNORED_SECONDS)
+            secrets |= set(filter(matches, found - deleted))
+            return "No files." + note + omitted_secrets(len(secrets))
         left = len(ordered) - MAX_FILES
         more = f"\n({at_least}{count_of(left, 'more file')}; narrow it with path or glob.)" if left > 0 else ""
         return "\n".join(ordered[:MAX_FILES]) + more + omitted_secrets(len(secrets))

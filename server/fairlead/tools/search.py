@@ -1,15 +1,14 @@
 """`search`: searches file contents with ripgrep, including proposals and open buffers."""
 
-import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
@@ -25,14 +24,11 @@ from fairlead.tools.search_encodings import (
     names_beyond_ascii,
     other_texts,
 )
-from fairlead.tools.search_scope import IGNORED_SECONDS, WITH_IGNORED, SearchTarget, ignored_note, search_scope
+from fairlead.tools.search_scope import IGNORED_SECONDS, WITH_IGNORED, SearchTarget, both, ignored_files, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import plain_name, records
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
@@ -116,7 +112,7 @@ class Search:
         existing = [target for target in targets if target.path.exists()]
         for target in existing:
             hits = self._hits([*options, target.inner], target.root.path, partial(named, target))
-            in_target, omitted = await _both(_collect(hits), target.secrets(is_secret, MAX_FILES))
+            in_target, omitted = await both(_collect(hits), target.secrets(is_secret, MAX_FILES))
             found += in_target
             secrets |= {name for name in omitted if matches(name) and name not in unsaved}
         shown = {name: as_shown(text) for name, text in unsaved.items() if text is not None and matches(name)}
@@ -129,15 +125,13 @@ class Search:
             found += await self._in_texts(options, others.texts)
         notes = others.note if names_beyond_ascii(given) else ""
         if not any(hit.match for hit in found):
-            seconds = self._ignored_seconds
-            for target in existing:
-                found_secrets = await target.ignored_secrets(is_secret, MAX_FILES, seconds)
-                secrets |= {name for name in found_secrets if matches(name) and name not in unsaved}
             ignored = [
                 _files_with([WITH_IGNORED, *pattern, target.inner], target.root.path, partial(named, target))
                 for target in existing
             ]
-            notes += await ignored_note(ignored, seconds)
+            note, omitted = await ignored_files(ignored, existing, is_secret, MAX_FILES, self._ignored_seconds)
+            secrets |= {name for name in omitted if matches(name) and name not in unsaved}
+            notes += note
         # counts all secrets in the scope: the number of those with a match would reveal their content
         return _show(sorted(found)) + notes + omitted_secrets(len(secrets))
 
@@ -180,17 +174,6 @@ class Search:
                     event = json.loads(record)
                     text = _shortened(event["data"], partial(line_text, self._files, path))
                     yield Found(path, event["data"]["line_number"] or 0, text, event["type"] == "match")
-
-
-async def _both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Runs both at the same time. If one fails, raises its error after the other one has ended too."""
-    results = await asyncio.gather(first, second, return_exceptions=True)
-    a, b = results
-    if isinstance(a, BaseException):
-        raise a
-    if isinstance(b, BaseException):
-        raise b
-    return a, b
 
 
 async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from fairlead.agent.errors import ToolError
 from fairlead.workspace.errors import WorkspaceError
@@ -15,12 +16,15 @@ from fairlead.workspace.paths import Root, Roots, below
 from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records
 from fairlead.workspace.secrets import is_shipped, secret_globs
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 MAX_NAMED = 200
 """The most names in the arguments of one `rg` command."""
 MAX_IGNORED = 5
 """The most ignored files that a result names."""
-IGNORED_SECONDS = 2.0
-"""How long a search may look for ignored files."""
+IGNORED_SECONDS = 1.0
+"""How long a search may look for ignored files, in all of its folders together."""
 NOT_ALL_IGNORED = "\n(Not all ignored files were looked at. To use one, pass it as `path`.)"
 WITH_IGNORED = "--no-ignore"
 """The option of `rg` that includes ignored files."""
@@ -76,17 +80,10 @@ class SearchTarget:
                     if name is not None:
                         yield name
 
-    async def ignored_secrets(self, is_secret: Callable[[str], bool], limit: int, seconds: float) -> set[str]:
-        """Like `secrets`, with those that a rule ignores, but without those of installed packages.
-
-        Empty if listing them takes longer than `seconds`.
-        """
+    async def ignored_secrets(self, is_secret: Callable[[str], bool], limit: int) -> set[str]:
+        """Like `secrets`, with those that a rule ignores, but without those of installed packages."""
         options = [WITH_IGNORED, *secret_globs(self.roots.paths)]
-        try:
-            async with asyncio.timeout(seconds):
-                return {name for name in await self.names(limit, options) if is_secret(name) and not is_shipped(name)}
-        except TimeoutError:
-            return set()
+        return {name for name in await self.names(limit, options) if is_secret(name) and not is_shipped(name)}
 
     def name(self, inner: str) -> str | None:
         """The name of a file at a path in `root`; None if it belongs to a nested folder of the workspace."""
@@ -123,16 +120,45 @@ def search_scope(files: Files, given: str | None) -> tuple[list[SearchTarget], d
     return targets, texts
 
 
-async def ignored_note(found: Sequence[AsyncGenerator[str, None]], seconds: float) -> str:
-    """Lines about ignored files that a result without files omits, with a leading newline; empty if there are none.
+async def ignored_files(
+    found: Sequence[AsyncGenerator[str, None]],
+    targets: Sequence[SearchTarget],
+    is_secret: Callable[[str], bool],
+    limit: int,
+    seconds: float,
+) -> tuple[str, set[str]]:
+    """What a result without files omits because a rule ignores it: lines about files, and the names of secrets.
 
-    Folders such as `node_modules` can be very large, so the time for them is limited, and the search ends when it has
-    found more files than the result names.
+    Folders such as `node_modules` can be very large, so the time for both is limited.
 
     Args:
         found: the names of the files, which may be repeated.
+        targets: where secrets are looked for, among at most `limit` files each.
+
+    Returns:
+        The lines, each with a leading newline, and the secrets, as from `SearchTarget.ignored_secrets`.
     """
-    names, is_complete = set[str](), True
+    (note, is_complete), secrets = await both(_note(found, seconds), _secrets(targets, is_secret, limit, seconds))
+    return note + ("" if is_complete and secrets is not None else NOT_ALL_IGNORED), secrets or set()
+
+
+async def _secrets(
+    targets: Sequence[SearchTarget], is_secret: Callable[[str], bool], limit: int, seconds: float
+) -> set[str] | None:
+    """The secrets in all targets. None if listing them takes longer than `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            return {name for target in targets for name in await target.ignored_secrets(is_secret, limit)}
+    except TimeoutError:
+        return None
+
+
+async def _note(found: Sequence[AsyncGenerator[str, None]], seconds: float) -> tuple[str, bool]:
+    """A line about ignored files, and whether all of them were looked at, or enough.
+
+    The search ends when it has found more files than the result names.
+    """
+    names = set[str]()
     try:
         async with asyncio.timeout(seconds):
             for each in found:
@@ -140,10 +166,21 @@ async def ignored_note(found: Sequence[AsyncGenerator[str, None]], seconds: floa
                     async for name in each:
                         names.add(name)
                         if len(names) > MAX_IGNORED:
-                            return _omitted_ignored(names)
+                            return _omitted_ignored(names), True
     except TimeoutError:
-        is_complete = False
-    return _omitted_ignored(names) + ("" if is_complete else NOT_ALL_IGNORED)
+        return _omitted_ignored(names), False
+    return _omitted_ignored(names), True
+
+
+async def both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+    """Runs both at the same time. If one fails, raises its error after the other one has ended too."""
+    results = await asyncio.gather(first, second, return_exceptions=True)
+    a, b = results
+    if isinstance(a, BaseException):
+        raise a
+    if isinstance(b, BaseException):
+        raise b
+    return a, b
 
 
 def _omitted_ignored(names: Collection[str]) -> str:
