@@ -1,5 +1,6 @@
 """A workspace inside a repository: commands see the rest of it, and change nothing there (docs/sandbox.md)."""
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -183,3 +184,24 @@ async def test_cargo_builds_a_package_of_a_workspace(tmp_path: Path) -> None:
         assert "1 passed" in first.output
         assert "Compiling" not in (await box.run("cargo test --offline", view)).output
     assert on_disk(top) == before
+
+
+async def test_fault_154_builds_in_the_repository_around_the_workspace(tmp_path: Path) -> None:
+    """docs/faults.md 154: what stays there is never used for other texts of files in the workspace."""
+    top, command = tmp_path / "top", "make -s && cat ../out/prog"
+    makefile = "../out/prog: a.txt ../b.txt\n\tmkdir -p ../out; cat $^ > $@\n"
+    repository(top, {".gitignore": "out/\n", "b.txt": "b\n", "ws/a.txt": "1\n", "ws/Makefile": makefile})
+    for path in top.rglob("*"):
+        os.utime(path, (1_000_000, 1_000_000))
+    workspace = top / "ws"
+    async with boxes(workspace, tmp_path / "state") as box:
+        assert await box.output(command, await guarded(workspace)) == "1\nb\n"
+        assert await box.output(command, await guarded(workspace, **{"a.txt": "2\n"})) == "2\nb\n"
+        assert await box.output(command, await guarded(workspace)) == "1\nb\n"  # after a rejection
+        await box.output("true", proposal := await guarded(workspace, **{"a.txt": "3\n"}))
+        subprocess.run(["bash", "-c", command], cwd=workspace, check=True)  # by the user
+        assert await box.output(command, proposal) == "3\nb\n"
+        write(tmp_path, {"old.txt": "older\n"})
+        os.utime(tmp_path / "old.txt", (1, 1))
+        (tmp_path / "old.txt").replace(top / "b.txt")
+        assert await box.output(command, proposal) == "3\nolder\n"

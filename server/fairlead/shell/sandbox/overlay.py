@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +29,7 @@ from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
 from fairlead.shell.sandbox.caches import CompilerCaches
 from fairlead.shell.sandbox.index_copies import IndexCopies
-from fairlead.shell.sandbox.layer import collect_changes, trees
+from fairlead.shell.sandbox.layer import collect_changes, disk_changes, trees
 from fairlead.shell.sandbox.layer.layer_folder import LayerFolder, sweep
 from fairlead.shell.sandbox.layer.leftovers import find_leftovers
 from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
@@ -209,13 +210,19 @@ class SandboxLayer:
             settings = self._shown.settings(view) or ()
         uppers, folder = self._session_uppers(view), self._make_folder(name)
         if not order.background or not self._has_foreground:
-            for upper in uppers.values():
-                upper.prepare()
+            disk_changes.prepare(uppers.values())
         if order.background:
-            uppers = self._make_uppers(f"{folder.name}/upper", uppers, uppers if order.retained else {})
+            uppers = self._make_uppers(f"{folder.name}/upper", uppers, uppers, retained=order.retained)
         views = {**view.enclosing, **self._overlay_folders.split(view)}
+        is_shared = order.background and self._has_foreground  # another command writes to what this one sees
+
+        @cache
+        def has_output_since(moment: int) -> bool:
+            seen = self._uppers.values() if order.retained else ()
+            return any(is_shared or disk_changes.has_output_since(upper, moment) for upper in seen)
+
         for top, upper in uppers.items():
-            upper.fill(views[top])
+            upper.fill(views[top], has_output_since)
         spec = self._box_spec(folder, uppers, replace(order, view=view), settings)
         spec["argv"] = [shell, "-c", "--", order.command]
         spec["cwd"] = str(self.roots.first.real if order.start is None else real_path(order.start))
@@ -333,10 +340,24 @@ class SandboxLayer:
         return {top: self._uppers[top] for top in (*sorted(view.enclosing), *self._overlay_folders.paths)}
 
     def _make_uppers(
-        self, name: str, tops: Iterable[Path], below: Mapping[Path, UpperLayer] = MappingProxyType({})
+        self,
+        name: str,
+        tops: Iterable[Path],
+        session: Mapping[Path, UpperLayer] = MappingProxyType({}),
+        *,
+        retained: bool = True,
     ) -> dict[Path, UpperLayer]:
+        """New upper layers, over those of the session.
+
+        Args:
+            session: the session's upper layers; empty if there are none below.
+            retained: whether they show what commands left in these.
+        """
         folders = (f"{name}-{number}" for number in itertools.count(1))
-        return {top: UpperLayer(top, self._make_folder(next(folders)), self._owner, below.get(top)) for top in tops}
+        return {
+            top: UpperLayer(top, self._make_folder(next(folders)), self._owner, session.get(top), retained=retained)
+            for top in tops
+        }
 
     def _clear(self) -> None:
         for upper in self._uppers.values():
@@ -391,6 +412,8 @@ class SandboxBox:
             if not end_box(status):
                 raise OSError(f"one of its processes did not end within {END_TIMEOUT:.0f} s")
             changes = self._layer.collect(self._uppers, self._views, self._since, self._spec)
+            if self._foreground:
+                disk_changes.begin(self._uppers.values(), self._since)
         except Exception as error:
             for upper in self._uppers.values():
                 upper.clear()

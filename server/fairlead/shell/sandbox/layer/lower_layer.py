@@ -19,6 +19,9 @@ from fairlead.workspace.safe_open import closing, open_beneath
 # (inode, size in bytes, time of the last modification in ns, mode); None: there is nothing at the path
 Fingerprint = tuple[int, int, int, int] | None
 
+FileStatus = tuple[int, int, int, int]
+"""The inode, the size in bytes, and the times of the last modification and of the last change, in ns."""
+
 
 class LowerLayer:
     """The files below `root`. Paths are relative to it, with `/` between their parts."""
@@ -100,6 +103,11 @@ class LowerLayer:
 
     def _opened(self, path: str, flags: int) -> AbstractContextManager[int]:
         return closing(open_beneath(self._root / path, self._root, flags))
+
+
+def file_status(found: os.stat_result) -> FileStatus:
+    """What shows whether a file has changed."""
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def parents(path: str) -> list[str]:

@@ -7,11 +7,16 @@ edited in place.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from os import stat_result
 from typing import Literal
+
+from fairlead.shell.sandbox.layer.lower_layer import FileStatus
+
+HasOutputSince = Callable[[int], bool]
+"""Whether a command wrote something that stays in the layer at a moment or later, in ns."""
 
 _SECOND = 1_000_000_000  # ns
 _ABSENT: Literal[b""] = b""
@@ -59,11 +64,14 @@ class ShownTimes:
         """Gives each file a new time when it is shown next."""
         self._valid_from = time.time_ns()
 
-    def show(self, path: str, data: bytes, mode: int, replaced: stat_result | None) -> int:
+    def show(
+        self, path: str, data: bytes, mode: int, replaced: stat_result | None, has_output_since: HasOutputSince
+    ) -> int:
         """The time at which a command sees a file, in ns; not in the future, unless the user's file is.
 
         The same content keeps its time, so that builds stay warm. May sleep for up to a second: different contents of
-        the same size never have times in the same second, nor has any content one in which a command changed the file.
+        the same size never have times in the same second, nor has any content one in which a command changed the file,
+        unless nothing that was built in this second stays. The user may also have built something from what is on disk.
 
         Args:
             mode: the permission bits.
@@ -73,15 +81,17 @@ class ShownTimes:
         is_settled = known is not None and known.in_second is not None and known.time >= self._valid_from
         if known is not None and known.identity == identity and is_settled:
             return known.time
-        seen = [] if known is None else [(known.time, known.in_second)]
-        if replaced is not None:
-            seen.append((replaced.st_mtime_ns, frozenset({(replaced.st_size, _UNKNOWN)})))
-        now = time.time_ns()
-        new = max([now, *(at + 1 for at, _ in seen)])
-        for at, others in seen:
-            differs = others is None or any(size == each[0] and identity != each[1] for each in others)
-            if differs and at // _SECOND >= new // _SECOND:
-                new = (at // _SECOND + 1) * _SECOND
+        on_disk = 0 if replaced is None else replaced.st_mtime_ns
+        now, last, others = time.time_ns(), 0, frozenset[tuple[int, bytes]]()
+        if known is not None:
+            last, others = known.time, known.in_second
+        new = max(now, last + 1, on_disk + 1)
+        second = last // _SECOND
+        differs = others is None or any(size == each[0] and identity != each[1] for each in others)
+        if differs and second >= new // _SECOND and has_output_since(second * _SECOND):
+            new = (second + 1) * _SECOND
+        if on_disk // _SECOND >= new // _SECOND:
+            new = (on_disk // _SECOND + 1) * _SECOND
         if 0 < new - now <= _SECOND:  # otherwise make warns of a skewed clock
             time.sleep((new - now) / _SECOND)
         earlier = known.in_second if known is not None and known.time // _SECOND == new // _SECOND else None
@@ -107,6 +117,24 @@ class ShownTimes:
         identity = _UNKNOWN if content is None else _identity(*content)
         at = max(time.time_ns(), self._shown[path].time if path in self._shown else 0)
         self._shown[path] = _Shown(identity, at, in_second=None)
+
+    def note_replaced(self, path: str, before: FileStatus | None, now: FileStatus) -> bool:
+        """Notes that the user changed or created a file. Returns whether that alone gives it a new time.
+
+        Args:
+            before: its status when commands last saw it; None if it did not exist.
+            now: its status now.
+        """
+        known = self._shown.get(path)
+        if known is not None:  # the user may have built something from another content in the second of its time
+            self._shown[path] = replace(known, identity=_UNKNOWN)
+            return False
+        _, size, last, _ = before or (0, 0, 0, 0)
+        at = now[2]
+        if at > self._last_end and at // _SECOND > last // _SECOND:
+            return False
+        self._shown[path] = _Shown(_UNKNOWN, last, frozenset({(size, _UNKNOWN)}))
+        return True
 
     def note_end(self) -> None:
         """Notes that a command whose outputs stay has ended."""

@@ -8,15 +8,15 @@ show their time on disk (`shown_times.py`). The content is hostile: no link is f
 import contextlib
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
-from fairlead.shell.sandbox.layer.shown_times import ShownTimes
+from fairlead.shell.sandbox.layer.lower_layer import FileStatus, Fingerprint, LowerLayer, file_status, parents
+from fairlead.shell.sandbox.layer.shown_times import HasOutputSince, ShownTimes
 from fairlead.workspace.safe_open import closing
 
 WHITEOUT = "user.overlay.whiteout"
@@ -25,8 +25,6 @@ PERMISSIONS = 0o777
 DEFAULT_MODE = 0o644
 # the largest file of the user, in bytes, that is copied to give it a new time
 _MAX_COPY = 20_000_000
-
-_Status = tuple[int, int, int, int]  # inode, size in bytes, times of the last modification and of the last change in ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,42 +44,55 @@ def owner_of(root: Path) -> Owner:
 class UpperLayer:
     """The upper layer at `folder`, over the workspace at `root`. New files in it belong to `owner`.
 
-    It may be over another upper layer (`below`) of the same workspace, whose files then have the same times in it.
+    It may be over another upper layer (`below`) of the same workspace, whose files then have the same times in it. If
+    it does not show what is `retained` there, they have new times, because the user's builds may be newer.
     """
 
-    def __init__(self, root: Path, folder: Path, owner: Owner, below: "UpperLayer | None" = None) -> None:
+    def __init__(
+        self, root: Path, folder: Path, owner: Owner, below: "UpperLayer | None" = None, *, retained: bool = True
+    ) -> None:
         self.root, self.lower, self.folder, self._owner = root, LowerLayer(root), folder, owner
-        self.lower_folders = [root] if below is None else [below.folder, root]
+        self.lower_folders = [root] if below is None or not retained else [below.folder, root]
         # the files and folders that stay between commands, each with the fingerprint of the user's file at its path,
         # taken when the changes were collected
         self.retained: dict[str, Fingerprint] = {}
         self.times = ShownTimes() if below is None else below.times.copy()
+        if not retained:
+            self.times.renew()
+        # the user's files at the last comparison; None: nothing has stayed in any layer yet
+        self.on_disk: Mapping[str, FileStatus] | None = None
         # the status of each file that `fill` wrote
-        self._written: dict[str, _Status] = {}
+        self._written: dict[str, FileStatus] = {}
+        self._has_output_since: HasOutputSince = lambda _: True
 
-    def prepare(self) -> None:
-        """Removes stale files, and prepares the times for what stays. Call it before `fill`, unless the layer is new.
+    def prepare(self) -> bool:
+        """Removes the retained files that the user has changed since, so that commands see the user's version.
+
+        Also prepares the times for what stays. Returns whether there were any such files.
 
         Raises:
             OSError: a stale file cannot be removed.
         """
-        if self._remove_stale():
-            self.times.renew()  # what the user has built replaces it, and may be newer than the proposals
-        if not self.retained:
+        has_stale = self._remove_stale()
+        if self.on_disk is None:
             self.times = ShownTimes()
-        for path in filter(self._is_retained, self.times.paths()):
+        for path in filter(self.is_retained, self.times.paths()):
             self.times.forget(path)
+        return has_stale
 
-    def fill(self, view: View) -> None:
+    def fill(self, view: View, has_output_since: HasOutputSince) -> None:
         """Writes the proposed files and the empty folders of a view, and whiteouts for what does not exist in it.
 
         Also writes copies of the user's files that need new times.
+
+        Args:
+            has_output_since: as for `ShownTimes.show`.
 
         Raises:
             ToolError: a file cannot be written.
             OSError: the layer cannot be opened.
         """
-        self._written = {}
+        self._written, self._has_output_since = {}, has_output_since
         with trees.opened(self.folder) as top:
             self._give_to_owner(top)  # an earlier command may have changed the permissions
             os.fchmod(top, stat.S_IMODE(os.stat(self.root).st_mode) | stat.S_IRWXU)
@@ -96,22 +107,22 @@ class UpperLayer:
 
     def is_untouched(self, path: str, found: os.stat_result) -> bool:
         """Whether a file in the layer is as `fill` wrote it, given its status."""
-        return self._written.get(path) == _status(found)
+        return self._written.get(path) == file_status(found)
 
     def is_untouched_copy(self, path: str, found: os.stat_result, view: View) -> bool:
         """Whether a file in the layer is a copy that only gives the user's file a new time."""
         return path not in view.proposed and self.is_untouched(path, found)
 
+    def is_retained(self, path: str) -> bool:
+        """Whether the layer has a version of its own at or above a path, which git ignores."""
+        return path in self.retained or any(path[:at] in self.retained for at, part in enumerate(path) if part == "/")
+
     def clear(self) -> None:
         """Removes all that can be removed, including builds. For a layer with unknown content, or on a full disk."""
-        self.retained = {}
+        self.retained, self.on_disk = {}, None
         trees.clear(self.folder)
 
     def _remove_stale(self) -> bool:
-        """Removes retained files that the user has changed since, so that commands see the user's version.
-
-        Returns whether there were any.
-        """
         stale = [path for path, known in self.retained.items() if self.lower.fingerprint(path) != known]
         with trees.opened(self.folder) as top:
             for path in stale:
@@ -157,7 +168,7 @@ class UpperLayer:
                 os.mknod(name, stat.S_IFCHR, os.makedev(0, 0), dir_fd=at)
                 return
             mode = entry.mode if entry.mode is not None else mode_of(lower)
-            time_ns = self.times.show(path, entry.data, mode, None if is_copy else lower)
+            time_ns = self.times.show(path, entry.data, mode, None if is_copy else lower, self._has_output_since)
             self._written[path] = self._write(at, name, entry.data, mode, time_ns)
 
     def _put_unproposed(self, top: int, path: str) -> None:
@@ -178,10 +189,6 @@ class UpperLayer:
         is_readable = os.geteuid() != 0 or lower.st_uid == self._owner.uid or bool(lower.st_mode & stat.S_IROTH)
         return is_readable and stat.S_ISREG(lower.st_mode) and lower.st_size <= _MAX_COPY
 
-    def _is_retained(self, path: str) -> bool:
-        """Whether the layer has a version of its own at or above a path, which git ignores."""
-        return path in self.retained or any(path[:at] in self.retained for at, part in enumerate(path) if part == "/")
-
     def _renew_folder(self, top: int, path: str) -> None:
         """Gives the folder in which a file no longer exists a new time, unless it does not exist itself."""
         folder = path.rpartition("/")[0]
@@ -189,7 +196,7 @@ class UpperLayer:
             folder = folder.rpartition("/")[0]
         os.close(self._make_folders(top, folder))
 
-    def _write(self, at: int, name: str, data: bytes, mode: int, time_ns: int) -> "_Status":
+    def _write(self, at: int, name: str, data: bytes, mode: int, time_ns: int) -> FileStatus:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=at)
         with open(descriptor, "wb") as file:
@@ -198,7 +205,7 @@ class UpperLayer:
             os.fchmod(descriptor, mode & PERMISSIONS)
             file.flush()
             os.utime(descriptor, ns=(time_ns, time_ns))
-            return _status(os.fstat(descriptor))
+            return file_status(os.fstat(descriptor))
 
     def _make_folders(self, top: int, folder: str) -> int:
         """A descriptor of a folder of the layer. Creates it and its parents where necessary.
@@ -247,10 +254,6 @@ def _remove_empty(top: int, folder: str) -> None:
             above, _, name = path.rpartition("/")
             with trees.opened_below(top, above) as at:
                 os.rmdir(name, dir_fd=at)
-
-
-def _status(found: os.stat_result) -> _Status:
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @contextlib.contextmanager
