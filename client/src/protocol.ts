@@ -364,11 +364,26 @@ export interface DiagnosticsResult {
   readonly files: readonly { readonly uri: string; readonly diagnostics: readonly Diagnostic[] }[];
 }
 
+/** Selected lines. `range` is in the document, or in the cell of a notebook. */
+export type SelectionItem =
+  /** In a file. */
+  | { readonly kind: "selection"; readonly uri: string; readonly range?: Range }
+  /**
+   * In a document that is not a file as the agent reads it. If it shows a part or another version of a file, `uri` is
+   * that file and `name` says what the document shows, else `name` is the name of the document.
+   */
+  | {
+      readonly kind: "selection";
+      readonly uri?: string;
+      readonly name: string;
+      readonly range?: Range;
+      readonly text: string;
+    };
+
 export type ContextItem =
-  /** A file or folder (`file`, the default), or the lines of `range` in a file (`selection`). */
-  | { readonly kind?: "file" | "selection"; readonly uri: string; readonly range?: Range }
-  /** The selected lines of a document that is not a file. `name` is its name, `range` is in it. */
-  | { readonly kind: "selection"; readonly name: string; readonly range: Range; readonly text: string }
+  /** A file or folder (`file`, the default), or the lines of `range` in it. */
+  | { readonly kind?: "file"; readonly uri: string; readonly range?: Range }
+  | SelectionItem
   /** The problems that the editor shows in one file or, without `uri`, in all files. */
   | { readonly kind: "problems"; readonly uri?: string }
   /** The uncommitted changes; `text` is the output of `git diff`. */

@@ -28,6 +28,11 @@ def span(first: int, last: int, character: int = 1) -> Json:
     return {"start": {"line": first, "character": 0}, "end": {"line": last, "character": character}}
 
 
+def selected(path: Path, name: str, text: str, **more: object) -> Json:
+    """A selection in a document that shows a part or another version of a file."""
+    return {"kind": "selection", "uri": path.as_uri(), "name": name, "text": text, **more}
+
+
 def write(workspace: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
@@ -238,6 +243,48 @@ async def test_a_selection_in_an_unsaved_document_is_sent_with_its_text(connect:
     )
     assert "<selection>\ntwo\nthree\n</selection>\n<selection>\nxxx" in attached
     assert attached.count("y") < 100 and "(These are the first 80 of 12,081 characters.)" in attached
+
+
+async def test_a_selection_in_a_version_of_a_file_is_sent_with_its_text(connect: Connect, workspace: Path) -> None:
+    """The model reads which file it is, which version or part, and that text, not the file's. The file does not count
+    as read. A name cannot add lines.
+    """
+    write(workspace, {"a.py": "1\n2\n3\n", "chart.ipynb": "{}\n"})
+    context = [
+        selected(workspace / "a.py", "before the proposed changes", "old\r\n", range=span(1, 1)),
+        selected(workspace / "chart.ipynb", "cell 2\n- b", "plot()"),
+        selected(workspace.parent / "other.py", "as in Git at HEAD", "hunter2"),
+    ]
+    with FakeApi([DONE, DONE]) as api:
+        async with connect(api) as client:
+            result = await client.run(context=context)
+            write(workspace, {"a.py": "other\n"})
+            await client.run(sessionId=result["sessionId"])
+        places, attached = context_of(api.requests[0])
+        later = context_of(api.requests[1])
+    assert places.splitlines()[1:3] == [
+        "- a.py, before the proposed changes, line 2 (selected)",
+        "- chart.ipynb, cell 2\\n- b (selected)",
+    ]
+    assert "other.py, as in Git at HEAD (selected) (Path escapes workspace" in places
+    assert attached.endswith("again.\n<selection>\nold\n</selection>\n<selection>\nplot()\n</selection>\n</attached>")
+    assert later == []
+
+
+@pytest.mark.parametrize("name", [".env", "link", "gone/.env"])
+async def test_a_selection_in_a_version_of_a_secret_file_is_named_but_not_sent(
+    connect: Connect, workspace: Path, name: str
+) -> None:
+    """Not through a link either, nor if the file was deleted."""
+    write(workspace, {".env": "KEY=hunter2\n"})
+    (workspace / "link").symlink_to(".env")
+    item = selected(workspace / name, "as in Git at HEAD", "KEY=hunter2\n")
+    with FakeApi([DONE]) as api:
+        async with connect(api) as client:
+            await client.run(context=[item])
+        [places] = context_of(api.requests[0])
+    refusal = "not attached, because the file looks like a secret"
+    assert places == f"The user refers to:\n- {name}, as in Git at HEAD (selected) ({refusal})"
 
 
 async def test_a_file_whose_text_was_not_sent_does_not_count_as_read(connect: Connect, workspace: Path) -> None:

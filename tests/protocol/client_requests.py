@@ -95,6 +95,7 @@ def requests() -> Iterator[Golden]:
             {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
             {"kind": "selection", "uri": f"{URI}/setup.cfg", "range": _range(0, 4)},
             {"kind": "selection", "name": "Untitled-1", "range": _range(0, 1), "text": "你好\n再見\n"},
+            {"kind": "selection", "uri": f"{URI}/a.ipynb", "name": "cell 2", "range": _range(0, 0), "text": "圖()\n"},
             {"kind": "problems"},
             {"kind": "changes", "text": "diff --git a/setup.cfg b/setup.cfg\n"},
             {"kind": "image", "name": "畫面 1.png", "data": "iVBORw0KGgo="},

@@ -151,6 +151,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         ContextItem(folder / "src/問候.py"),
         ContextItem(folder / "setup.cfg", 1, 5, "selection"),
         ContextItem(None, 1, 2, "selection", text="你好\n再見\n", name="Untitled-1"),
+        ContextItem(folder / "a.ipynb", 1, 1, "selection", text="圖()\n", name="cell 2"),
         ContextItem(kind="problems"),
         ContextItem(kind="changes", text="diff --git a/setup.cfg b/setup.cfg\n"),
         ContextItem(kind="image", name="畫面 1.png", data=b"\x89PNG\r\n\x1a\n"),

@@ -60,7 +60,8 @@ def _read_item(item: Params) -> ContextItem:
         return ContextItem(kind=kind)
     first, last = _read_lines(item, "range") or (None, None)
     if kind == "selection" and item.has("text"):
-        return ContextItem(None, first, last, kind, text=item.text("text"), name=item.text("name"))
+        path = item.path() if item.has("uri") else None
+        return ContextItem(path, first, last, kind, text=item.text("text"), name=item.text("name"))
     return ContextItem(item.path(), first, last, kind)
 
 

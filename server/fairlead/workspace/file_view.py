@@ -53,10 +53,20 @@ class FileView:
         old_names = {self.roots.relative(Path(new)): self.roots.relative(Path(p.path)) for new, p in renames}
         return lambda name: is_secret(name) or (name in old_names and is_secret(old_names[name]))
 
-    def secret_path(self, given: str) -> Path | None:
-        """The resolved path if the user has a file there that looks like a secret, else None.
+    def has_secret_name(self, given: str) -> bool:
+        """Whether a file at this path would look like a secret, also if the user has none there.
 
         Checks the given path, the path that links lead to, and other spellings of both.
+
+        Raises:
+            WorkspaceError: as for `Roots.resolve`.
+        """
+        names = {self.roots.relative(self.roots.resolve(given)), self.roots.relative(self.roots.path_of(given))}
+        names |= {"/".join(plain_parts(name)) for name in names}
+        return any(map(self.secret_filter(), names))
+
+    def secret_path(self, given: str) -> Path | None:
+        """The resolved path if the user has a file there that looks like a secret (`has_secret_name`), else None.
 
         Raises:
             WorkspaceError: as for `Roots.resolve`.
@@ -66,9 +76,7 @@ class FileView:
         exists = os.path.lexists(path) or self.user_files.buffer(path) is not None
         if not (exists if proposal is None else proposal.base is not None):
             return None
-        names = {self.roots.relative(path), self.roots.relative(self.roots.path_of(given))}
-        names |= {"/".join(plain_parts(name)) for name in names}
-        return path if any(map(self.secret_filter(), names)) else None
+        return path if self.has_secret_name(given) else None
 
     def read(self, path: Path) -> str | None:
         """The text of a file as the agent sees it, None if there is no file.

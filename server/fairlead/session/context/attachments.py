@@ -34,10 +34,11 @@ DIAGNOSTICS_SECONDS = 5.0
 
 REFERS = "The user refers to:"
 BEGIN, END = "<attached>", "</attached>"
-LEAD = "The contents as they are now. You need not read them again."
+LEAD = "The contents when the user sent the prompt. You need not read them again."
 TOO_LONG = "too long to attach; read what you need"
 NO_FILE = "no such file"
 SECRET = "it looks like a secret; read_file asks the user"
+SECRET_SELECTION = "not attached, because the file looks like a secret"
 NO_PROBLEMS = "The editor shows no problems."
 NO_ANSWER = "The editor did not report its problems."
 NO_CHANGES = "There are no uncommitted changes."
@@ -93,11 +94,11 @@ class Attacher:
                 case "problems":
                     await self._add_problems(item)
                 case "changes":
-                    self._add_changes(item.text)
+                    self._add_changes(item.text or "")
                 case "image":
                     self._add_image(item.name, item.data)
-                case "selection" if item.path is None:
-                    self._add_unsaved_selection(item)
+                case "selection" if item.text is not None:
+                    self._add_selected_text(item, item.text)
                 case _:
                     await self._add_file(item)
         return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.blocks))
@@ -207,11 +208,30 @@ class Attacher:
             text += f"\n({omitted} of {len(parts)} files omitted, because they look like secrets.)"
         self._add_content("changes", text.strip("\n") or NO_CHANGES, min(MAX_CHANGES_CHARS, self._left))
 
-    def _add_unsaved_selection(self, item: ContextItem) -> None:
-        """Adds the selected lines of a document that was never saved, so that no tool can read it."""
-        self._references.append(f"{shown_name(item.name)}{_lines_suffix(item)} (selected, not saved as a file)")
-        text = with_line_endings(item.text, "\n").removesuffix("\n")
-        self._add_content("selection", text, min(MAX_FILE_CHARS, self._left))
+    def _add_selected_text(self, item: ContextItem, text: str) -> None:
+        """Adds the selected lines of a document that no tool can read.
+
+        It was never saved, or it shows a part or another version of a file. The text of a file that looks like a secret
+        is left out.
+        """
+        name, lines = shown_name(item.name), _lines_suffix(item)
+        note = ""
+        if item.path is None:
+            self._references.append(f"{name}{lines} (selected, not saved as a file)")
+        else:
+            note = self._reason_to_omit(item.path)
+            file = escape_to_one_line(self._files.roots.relative(item.path))
+            self._references.append(f"{file}, {name}{lines} (selected){note and f' ({note})'}")
+        if not note:
+            text = with_line_endings(text, "\n").removesuffix("\n")
+            self._add_content("selection", text, min(MAX_FILE_CHARS, self._left))
+
+    def _reason_to_omit(self, path: Path) -> str:
+        """Why no text of this file may be attached; empty if it may."""
+        try:
+            return SECRET_SELECTION if self._files.has_secret_name(str(path)) else ""
+        except WorkspaceError as error:
+            return escape_to_one_line(str(error))[:200]
 
     def _add_content(self, tag: str, text: str, limit: int) -> None:
         limit = max(0, limit)

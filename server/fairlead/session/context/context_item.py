@@ -21,9 +21,12 @@ class ContextItem:
     last_line: int | None = None
     """The last of these lines, inclusive; None for the whole file."""
     kind: ItemKind = "file"
-    text: str = ""
-    """The diff of `changes`; the lines of a `selection` without a path."""
+    text: str | None = None
+    """The diff of `changes`; the lines of a `selection` in a document that is not a file as the tools read it."""
     name: str = ""
-    """The name of an `image`, or of the document of a `selection` without a path."""
+    """The name of an `image`, or of the document of such a `selection`.
+
+    With a path, the document shows a part or another version of that file, and the name says which: `cell 2`.
+    """
     data: bytes = b""
     """The bytes of an `image`."""
