@@ -10,6 +10,9 @@ import { writeFiles } from "./host/editor.mjs";
 
 const GREET = 'export function greet(name: string) {\n  const hello = "Hello";\n  return `${hello}, ${name}`;\n}\n';
 // the minimum that Git accepts as a repository
+const cell = (source) => ({ cell_type: "markdown", metadata: {}, source: [source] });
+const CHART = { cells: ["one", "two", "three"].map(cell), metadata: {}, nbformat: 4, nbformat_minor: 5 };
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const REPOSITORY = {
   ".git/HEAD": "ref: refs/heads/topic\n",
   ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
@@ -22,6 +25,7 @@ const turns = [
   { text: "Second." },
   { calls: [STEP, edit("src/app/main.ts", "export {}", "export default {}")] },
   { text: "Third." },
+  { text: "Fourth." },
 ];
 const editorTest = useAgent(turns, {
   workspace: {
@@ -30,6 +34,8 @@ const editorTest = useAgent(turns, {
     "data.json": '{"a": }\n',
     "my notes.md": "# Notes\n",
     ".env": "KEY=hunter2\n",
+    "chart.ipynb": JSON.stringify(CHART),
+    "dot.png": Buffer.from(DOT, "base64"),
     ...REPOSITORY,
   },
   settings: { "search.exclude": { "**/*.{gen,snap}.ts": true, "**/old": true, "**/app": false } },
@@ -44,6 +50,32 @@ const labels = (page, wanted) =>
     const rows = (await page.quickInput()).items.map(({ label }) => label);
     return rows.includes(wanted) && rows;
   });
+
+/** Selects a line of a side of the diff in front. */
+async function selectDiffLine(page, line, side) {
+  await page.clickDiffLine(line, { side });
+  await page.press("Shift+Home");
+  // the status bar shows only the selection of the right side
+  await page.page.locator(`.monaco-diff-editor .editor.${side} .selected-text`).first().waitFor({ state: "attached" });
+}
+
+/** Shows the conversation, waits for a context with this title, and returns its text. */
+async function sentContext(page, title) {
+  await page.runCommand("Agent: Show Conversation in Editor");
+  // notebooks and pictures have webviews too
+  const context = await page.until(`the context "${title}"`, async () => {
+    for (const frame of page.page.frames()) {
+      const details = frame.locator("details", { has: frame.locator("summary", { hasText: title }) }).last();
+      if (await details.count()) return details;
+    }
+    return undefined;
+  });
+  await context.locator("summary").click();
+  return page.until("the text of the context", async () => {
+    const text = await context.innerText();
+    return text.includes("</context>") && text;
+  });
+}
 
 editorTest("Enter or Tab completes a mention, and another Enter runs the task", async ({ page }) => {
   await page.openFile("data.json");
@@ -146,7 +178,7 @@ editorTest("a follow-up names only what changed", async ({ page }) => {
 editorTest("#changes sends the uncommitted changes, without secrets", async ({ page, workspace }) => {
   const git = (...args) =>
     execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a", ...args], { cwd: workspace, stdio: "ignore" });
-  git("add", "src", ".env");
+  git("add", "src", ".env", "chart.ipynb", "dot.png");
   git("commit", "-m", "First");
   fs.writeFileSync(path.join(workspace, "src", "greet.ts"), GREET.replace("Hello", "Good morning"));
   fs.writeFileSync(path.join(workspace, ".env"), "KEY=hunter3\n");
@@ -170,9 +202,7 @@ editorTest("#changes sends the uncommitted changes, without secrets", async ({ p
   await picture(page, "changes");
 });
 
-editorTest("the commit message says what was accepted, and nothing is committed", async ({ page, workspace }) => {
-  const head = () => fs.readFileSync(path.join(workspace, ".git", "refs", "heads", "topic"), "utf8");
-  const before = head();
+editorTest("the agent reads which side of its diff is selected, and the text", async ({ page }) => {
   for (const [prompt, answer] of [
     ["More", "Second."],
     ["Change it", "Third."],
@@ -181,6 +211,26 @@ editorTest("the commit message says what was accepted, and nothing is committed"
     await page.toast(answer);
     await page.closeToast(answer);
   }
+  await page.showContainer("Fairlead");
+  await page.clickRow("Proposed Changes", "Line 1");
+  await page.tab("main.ts (proposed)");
+  await selectDiffLine(page, "export {}", "original");
+  await picture(page, "selection-in-base");
+  await followUp(page, "Why not #selection");
+  await page.toast("Fourth.");
+  await page.closeToast("Fourth.");
+  const text = await sentContext(
+    page,
+    "src/app/main.ts, before the proposed changes, line 1 (selected); active file src/app",
+  );
+  assert.match(text, /<selection>\nexport {};\n<\/selection>/);
+  assert.match(text, /Active file: src\/app\/main.ts$/m);
+  await picture(page, "selection-in-base-sent");
+});
+
+editorTest("the commit message says what was accepted, and nothing is committed", async ({ page, workspace }) => {
+  const head = () => fs.readFileSync(path.join(workspace, ".git", "refs", "heads", "topic"), "utf8");
+  const before = head();
   await page.runCommand("Agent: Commit Message from Record");
   await page.toast("You have not accepted any changes from this session.");
   await page.closeToast("You have not accepted any change");
@@ -253,4 +303,47 @@ editorTest("an untitled document replaces the active file, and #selection sends 
   const text = await conversationSays(page, ["second note\nthird note", "src/greet.ts"]);
   assert.ok(!text.includes("first note") && !text.includes("Active file: "), text);
   await picture(page, "untitled");
+});
+
+editorTest(
+  "in front of an old version in Git, the agent reads the selected text, and no lines of the file",
+  async ({ page }) => {
+    await page.openFile("src/greet.ts");
+    await page.runCommand("Git: Open Changes");
+    await selectDiffLine(page, "const hello", "original");
+    await page.editorMenu(["Agent", "Run Task on Selection"]);
+    await page.fillInput("Why?", { title: "Agent: Run Task on greet.ts, line 2" });
+    await page.toast("First.");
+    await page.closeToast("First.");
+    const text = await sentContext(
+      page,
+      "src/greet.ts, as in the Git index, line 2 (selected); active file src/greet.ts",
+    );
+    assert.match(text, /<selection>\n {2}const hello = "Hello";\n<\/selection>/);
+    assert.match(text, /Active file: src\/greet.ts$/m);
+    await picture(page, "selection-in-git-sent");
+  },
+);
+
+editorTest("notebooks and files in other editors are open files, and #selection sends a cell", async ({ page }) => {
+  await page.openFile("chart.ipynb");
+  await page.webview().getByText("two").click();
+  await page.runCommand("Agent: Run Task");
+  await page.fillInput("Explain #selection", { title: "Agent: Run Task" });
+  await page.toast("First.");
+  await page.closeToast("First.");
+  const text = await sentContext(page, "chart.ipynb, cell 2 (selected); active file chart.ipynb");
+  assert.match(text, /<selection>\ntwo\n<\/selection>/);
+  await picture(page, "selection-in-notebook-sent");
+  await page.press("F1");
+  await page.page.locator(".quick-input-widget .quick-input-filter input").fill("dot.png");
+  await page.page.locator(".quick-input-list .monaco-list-row", { hasText: "dot.png" }).first().click();
+  await page.tab("dot.png");
+  await followUp(page, "And this?");
+  await page.toast("Second.");
+  await page.closeToast("Second.");
+  const next = await sentContext(page, "active file dot.png");
+  assert.match(next, /Active file: dot.png$/m);
+  assert.match(next, /Other open files: .*chart.ipynb/);
+  await picture(page, "custom-editor-sent");
 });

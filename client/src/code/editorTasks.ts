@@ -5,7 +5,9 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
 import type { ContextItem } from "../protocol";
-import { relative } from "../folders";
+import { linesItem, nameForAgent } from "../context/contextItems";
+import { shownFile, toWireRange } from "../context/editorContext";
+import { workspacePath } from "../folders";
 import type { Runs } from "../sessions/runs";
 import {
   explainPrompt,
@@ -41,7 +43,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
       void vscode.window.showInformationMessage(t("First, select the code for the task."));
       return;
     }
-    const name = relative(editor.document.uri.toString()).split("/").at(-1) ?? "";
+    const name = shownPath(editor.document).split("/").at(-1) ?? "";
     const title = t("Agent: Run Task on {0}", `${name}, ${linesLabel(ranges)}`);
     await this.runs.runOn(contextOf(editor.document, ranges), { title });
   }
@@ -60,7 +62,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const selected = selectedRanges(editor);
     const word = selected.length === 0 ? document.getWordRangeAtPosition(selection.active) : undefined;
     const ranges = selected.length > 0 ? selected : [{ start: selection.active.line, end: selection.active.line }];
-    const prompt = explainPrompt(relative(document.uri.toString()), ranges, word && document.getText(word));
+    const prompt = explainPrompt(nameForAgent(document), ranges, word && document.getText(word));
     await this.runs.runOn(contextOf(document, ranges), { prompt }, "ask");
   }
 
@@ -68,7 +70,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   async fix(document: vscode.TextDocument, problems: readonly vscode.Diagnostic[]): Promise<void> {
     const found = problems.map((problem) => ({ ...toProblem(problem), problem }));
     const ranges = problemsToFix(found).map(({ problem: { range } }) => lineRangeOf(range));
-    const prompt = fixPrompt(relative(document.uri.toString()), found);
+    const prompt = fixPrompt(shownPath(document), found);
     await this.runs.runOn(contextOf(document, mergeRanges(ranges)), { prompt });
   }
 
@@ -97,20 +99,25 @@ function activeEditor(): vscode.TextEditor | undefined {
   return editor && canRunOn(editor.document) ? editor : undefined;
 }
 
+/** Whether the document shows a file of the workspace: all of it, or a part or another version. */
 function canRunOn({ uri }: vscode.TextDocument): boolean {
-  return uri.scheme === "file" && vscode.workspace.isTrusted && vscode.workspace.getWorkspaceFolder(uri) !== undefined;
+  const file = shownFile(uri);
+  return vscode.workspace.isTrusted && file !== undefined && vscode.workspace.getWorkspaceFolder(file) !== undefined;
 }
+
+const shownPath = ({ uri }: vscode.TextDocument): string => workspacePath(shownFile(uri) ?? uri);
 
 function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
   return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
 }
 
 /** Returns a context item for `agent/runTask` for each range. */
-function contextOf({ uri }: vscode.TextDocument, ranges: readonly LineRange[]): ContextItem[] {
-  return ranges.map(({ start, end }) => ({
-    uri: uri.toString(),
-    range: { start: { line: start, character: 0 }, end: { line: end + 1, character: 0 } },
-  }));
+function contextOf(document: vscode.TextDocument, ranges: readonly LineRange[]): ContextItem[] {
+  return ranges.map(({ start, end }) => {
+    const range = new vscode.Range(start, 0, end + 1, 0);
+    const { uri } = document;
+    return uri.scheme === "file" ? { uri: uri.toString(), range: toWireRange(range) } : linesItem(document, range);
+  });
 }
 
 function toProblem({ range, message, source, code }: vscode.Diagnostic): Problem {

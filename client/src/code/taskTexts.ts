@@ -39,6 +39,11 @@ export function linesLabel(ranges: readonly LineRange[]): string {
   return parts.join(", ");
 }
 
+/** Returns cells of a notebook in words, in the user's language: `cell 4`, `cells 4 to 6`. `end` is after the last cell. */
+export function cellsLabel({ start, end }: { start: number; end: number }): string {
+  return end - start === 1 ? t("cell {0}", end) : t("cells {0} to {1}", start + 1, end);
+}
+
 /** Returns the lines in words for a prompt, which is always in English: `line 4`, `lines 4 to 6 and line 9`. */
 export function linesText(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>

@@ -3,28 +3,34 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { filesWithoutDependencies } from "../code/sourceFiles";
-import { lineRangeOf, linesLabel } from "../code/taskTexts";
+import { cellsLabel, lineRangeOf, linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
-import type { ContextItem } from "../protocol";
+import type { ContextItem, SelectionItem } from "../protocol";
 import type { Mentionable } from "./completions";
-import { documentEditor, openUris, toWireRange } from "./editorContext";
+import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
+import { cellsText, versionText } from "./shownParts";
 
 const MAX_FILES = 10_000;
 /** How long a list of the workspace's files is reused while the user types, in milliseconds. */
 const FILES_VALID_MS = 10_000;
 
-/** Returns a context item for each mention in a task. Leaves out a mention that refers to nothing: it is plain text. */
-export async function contextItems(task: string): Promise<ContextItem[]> {
-  const items = await Promise.all(mentionsIn(task).map(contextItem));
+/**
+ * Returns a context item for each mention in a session's task. Leaves out a mention that refers to nothing: it is plain
+ * text.
+ */
+export async function contextItems(task: string, sessionId: string): Promise<ContextItem[]> {
+  const items = await Promise.all(mentionsIn(task).map((mention) => contextItem(mention, sessionId)));
   return items.filter((item) => item !== undefined);
 }
 
-async function contextItem(mention: Mention): Promise<ContextItem | undefined> {
+async function contextItem(mention: Mention, sessionId: string): Promise<ContextItem | undefined> {
   switch (mention.kind) {
-    case "selection":
-      return selectionItem();
+    case "selection": {
+      const part = selectedPart();
+      return part && partItem(part, sessionId);
+    }
     case "problems":
       return { kind: "problems" };
     case "changes": {
@@ -61,21 +67,90 @@ function parseUri(address: string): vscode.Uri | undefined {
   return isRemote ? vscode.Uri.file(uri.path) : uri;
 }
 
+/** Lines of a document, or cells of a notebook. */
+interface Part {
+  /** The URI of the document, or that of the notebook. */
+  readonly uri: vscode.Uri;
+  readonly cells?: { readonly start: number; readonly end: number } | undefined;
+  /** In the document, or in the cell. Undefined for whole cells. */
+  readonly range?: vscode.Range | undefined;
+  readonly text: string;
+}
+
 /**
- * Returns the main selection in the document that the user looked at last. Undefined if nothing is selected there, or
- * if the user looked at a side of a diff of proposed changes.
+ * Returns the main selection in what the user looked at last, or the selected cells if it is a notebook in which no text
+ * is selected. Undefined if nothing is selected.
  */
-export function selectionItem(): ContextItem | undefined {
-  const editor = documentEditor();
-  if (!editor || editor.selection.isEmpty) return undefined;
-  const { document, selection } = editor;
-  const { uri } = document;
-  const range = toWireRange(selection);
-  if (uri.scheme === "file") return { kind: "selection", uri: uri.toString(), range };
-  if (uri.scheme !== "untitled") return undefined;
-  const lines = lineRangeOf(selection);
-  const text = document.getText(new vscode.Range(lines.start, 0, lines.end + 1, 0));
-  return { kind: "selection", name: workspacePath(uri), range, text };
+function selectedPart(): Part | undefined {
+  const { uri, editor, notebook } = shownNow() ?? {};
+  if (editor && !editor.selection.isEmpty) return partOf(editor.document, editor.selection);
+  const [cells] = notebook?.selections ?? [];
+  if (!uri || !notebook || !cells) return undefined;
+  const texts = notebook.notebook.getCells(cells).map(({ document }) => document.getText());
+  return texts.some(Boolean) ? { uri, cells, text: texts.join("\n\n") } : undefined;
+}
+
+function partOf(document: vscode.TextDocument, range: vscode.Range): Part {
+  const cell = cellOf(document);
+  const { start, end } = lineRangeOf(range);
+  return {
+    uri: cell?.notebook.uri ?? document.uri,
+    cells: cell && { start: cell.index, end: cell.index + 1 },
+    range,
+    text: document.getText(new vscode.Range(start, 0, end + 1, 0)),
+  };
+}
+
+/**
+ * Returns the context item for a part. It contains the text if the agent cannot read it in a file. `sessionId` is the
+ * agent's session, if it exists already.
+ */
+function partItem({ uri, cells, range, text }: Part, sessionId: string | undefined): SelectionItem {
+  const lines = range && { range: toWireRange(range) };
+  if (uri.scheme === "file" && !cells) return { kind: "selection", uri: uri.toString(), ...lines };
+  const file = shownFile(uri);
+  if (file)
+    return { kind: "selection", uri: file.toString(), name: wordsOf({ uri, cells }, sessionId), ...lines, text };
+  const name = [workspacePath(uri), ...(cells ? [cellsText(cells)] : [])].join(", ");
+  return { kind: "selection", name, ...lines, text };
+}
+
+/** Says for the agent what a part shows of a file: `cell 2`, `before the proposed changes`. Empty for the file itself. */
+function wordsOf({ uri, cells }: Pick<Part, "uri" | "cells">, sessionId: string | undefined): string {
+  const words = [cells && cellsText(cells), versionText(uri, sessionId)];
+  return words.filter((each) => each !== undefined).join(", ");
+}
+
+/** Names what a document shows of a file, for the agent of a new session: `chart.ipynb, cell 2`. */
+export function nameForAgent(document: vscode.TextDocument): string {
+  const part = partOf(document, new vscode.Range(0, 0, 0, 0));
+  const words = wordsOf(part, undefined);
+  return [workspacePath(shownFile(part.uri) ?? part.uri), ...(words ? [words] : [])].join(", ");
+}
+
+/** Returns the context item for lines of a document, for a new session. */
+export function linesItem(document: vscode.TextDocument, range: vscode.Range): ContextItem {
+  return partItem(partOf(document, range), undefined);
+}
+
+/**
+ * Returns the text that is selected in a part or an old version of a file, for a session. The agent cannot read it
+ * itself. Undefined if nothing is selected there.
+ */
+export function selectedTextItem(sessionId: string): ContextItem | undefined {
+  const part = selectedPart();
+  if (!part?.range || !shownFile(part.uri)) return undefined;
+  const item = partItem(part, sessionId);
+  return "text" in item ? item : undefined;
+}
+
+/** Names what is selected, in the user's language; undefined if nothing is. */
+export function selectionLabel(): string | undefined {
+  const part = selectedPart();
+  if (!part) return undefined;
+  const { uri, cells, range } = part;
+  const labels = [...(cells ? [cellsLabel(cells)] : []), ...(range ? [linesLabel([lineRangeOf(range)])] : [])];
+  return [workspacePath(shownFile(uri) ?? uri), ...labels].join(", ");
 }
 
 /** Returns the first of these URIs that exists. */
@@ -126,11 +201,9 @@ function pathsOf(uris: readonly vscode.Uri[]): string[] {
 }
 
 function keywords(): Mentionable["keywords"] {
-  const editor = documentEditor();
-  const name = editor ? workspacePath(editor.document.uri) : "";
-  const lines = linesLabel([lineRangeOf(editor?.selection ?? new vscode.Range(0, 0, 0, 0))]);
+  const selection = selectionLabel();
   return {
-    ...(selectionItem() ? { selection: `${name}, ${lines}` } : {}),
+    ...(selection === undefined ? {} : { selection }),
     problems: t("the problems that the editor shows"),
     ...(hasChanges() ? { changes: t("the uncommitted changes") } : {}),
   };

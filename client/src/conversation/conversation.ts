@@ -78,6 +78,7 @@ export class Conversation implements vscode.Disposable {
       }),
       vscode.workspace.onDidChangeConfiguration(schedule),
       vscode.window.onDidChangeActiveTextEditor(schedule),
+      vscode.window.onDidChangeActiveNotebookEditor(schedule),
       // a file that is closed in the background is not sent anymore
       vscode.window.tabGroups.onDidChangeTabs(schedule),
       vscode.workspace.onDidCloseTextDocument(schedule),

@@ -5,10 +5,9 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { slashCompletions } from "./slashCommands";
-import { lineRangeOf, linesLabel } from "../code/taskTexts";
 import { applyCompletion, completionsAt } from "../context/completions";
-import { mentionableAtEachKey } from "../context/contextItems";
-import { activeFile, openUris, type Omission } from "../context/editorContext";
+import { mentionableAtEachKey, selectionLabel } from "../context/contextItems";
+import { activeFile, isEditorContextOn, openUris, type Omission } from "../context/editorContext";
 import { workspacePath } from "../folders";
 import type { ImageItem } from "../protocol";
 import { visibleText } from "../ui/text";
@@ -132,7 +131,7 @@ export class PromptBox {
   }
 
   private contextChips(): ChipView[] {
-    if (!vscode.workspace.getConfiguration("fairlead").get<boolean>("context.editor", true)) return [];
+    if (!isEditorContextOn()) return [];
     const file = activeFile();
     const hasOpenFiles = openUris().some((uri) => vscode.workspace.getWorkspaceFolder(uri));
     const name = file ? workspacePath(file.uri) : t("open files");
@@ -147,8 +146,8 @@ export class PromptBox {
     if (file?.selection)
       chips.push({
         id: "selection",
-        label: `${name}, ${linesLabel([lineRangeOf(file.selection)])}`,
-        title: t("Tells the agent which lines are selected."),
+        label: selectionLabel() ?? name,
+        title: t("Tells the agent what is selected."),
         thumbnail: "",
       });
     return chips;

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { ClaimsParams, ClaimsResult } from "../protocol";
-import { allTabs } from "../ui/window";
+import { allTabs, urisOfTab } from "../ui/window";
 import { notebookReason } from "./notebooks";
 import { readOnlyReason } from "./savable";
 
@@ -11,7 +11,7 @@ import { readOnlyReason } from "./savable";
  * (`saveAfter`).
  */
 export async function claims({ uris }: ClaimsParams, saveAfter: boolean): Promise<ClaimsResult> {
-  const shown = new Set(allTabs().flatMap(urisOf).map(String));
+  const shown = new Set(allTabs().flatMap(urisOfTab).map(String));
   const files = uris.map((uri) => ({ uri, parsed: vscode.Uri.parse(uri) }));
   const refused = await Promise.all(
     files.map(async ({ uri, parsed }) => ({ uri, reason: notebookReason(parsed) ?? (await configuredReason(parsed)) })),
@@ -21,17 +21,6 @@ export async function claims({ uris }: ClaimsParams, saveAfter: boolean): Promis
     claimed: claimed.map(({ uri }) => uri),
     refused: refused.flatMap(({ uri, reason }) => (reason === undefined ? [] : [{ uri, reason }])),
   };
-}
-
-/** The files that a tab shows. */
-function urisOf({ input }: vscode.Tab): vscode.Uri[] {
-  if (input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff)
-    return [input.original, input.modified];
-  const hasUri =
-    input instanceof vscode.TabInputText ||
-    input instanceof vscode.TabInputNotebook ||
-    input instanceof vscode.TabInputCustom;
-  return hasUri ? [input.uri] : [];
 }
 
 /** Returns why the settings make a file read-only; undefined if they do not. Opens the file only if they might. */

@@ -4,16 +4,9 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
-import { contextItems } from "../context/contextItems";
-import { editorContext, type Omission } from "../context/editorContext";
-import {
-  method,
-  type ContextItem,
-  type Continuation,
-  type EditorContext,
-  type Mode,
-  type RunResult,
-} from "../protocol";
+import { contextItems, selectedTextItem } from "../context/contextItems";
+import { editorContext, isEditorContextOn, type Omission } from "../context/editorContext";
+import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../protocol";
 import { workspacePath } from "../folders";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../server/errors";
@@ -284,7 +277,11 @@ export class Runs {
   }
 
   private async requestRun(sessionId: string, task: Task, mode: Mode | null): Promise<RunResult> {
-    return this.server.request(method.runTask, { ...(await paramsOf(task)), sessionId, ...(mode && { mode }) });
+    return this.server.request(method.runTask, {
+      ...(await paramsOf(task, sessionId)),
+      sessionId,
+      ...(mode && { mode }),
+    });
   }
 
   private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
@@ -374,13 +371,18 @@ function warnIfRunning(session: Session): boolean {
 }
 
 /** Returns the params of `agent/runTask`, apart from the session and the mode. */
-async function paramsOf(task: Task): Promise<object> {
-  if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext() };
-  const context: ContextItem[] = [...(task.context ?? []), ...(await contextItems(task.prompt))];
-  const editor: { editor?: EditorContext } = task.omitted?.includes("editor")
-    ? {}
-    : { editor: editorContext(task.omitted) };
-  return { prompt: task.prompt, context, ...editor };
+async function paramsOf(task: Task, sessionId: string): Promise<object> {
+  if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext(sessionId) };
+  const { omitted = [] } = task;
+  const editor = omitted.includes("editor") ? undefined : editorContext(sessionId, omitted);
+  const isSelectionSent = isEditorContextOn() && omitted.length === 0;
+  const selected = isSelectionSent ? selectedTextItem(sessionId) : undefined;
+  const context: ContextItem[] = [
+    ...(task.context ?? []),
+    ...(await contextItems(task.prompt, sessionId)),
+    ...(selected ? [selected] : []),
+  ];
+  return { prompt: task.prompt, context, ...(editor && { editor }) };
 }
 
 /** Returns whether a task can run in this window. If not, shows what is missing, with a button. */
