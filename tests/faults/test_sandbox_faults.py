@@ -21,7 +21,7 @@ from fairlead.shell.layer import DEFAULT_LIMITS, Limits, View
 from fairlead.shell.process import Command
 from fairlead.shell.sandbox.box.limits import TOO_LARGE, TOO_MANY
 from fairlead.workspace.secrets import SecretFinder
-from shell.boxes import EACH_BACKEND, Boxes, boxes, has, is_installed, on_disk, start, write
+from shell.boxes import Boxes, boxes, has, on_disk, start, write
 from support.sandbox import needs_sandbox
 
 
@@ -33,11 +33,9 @@ def sandboxed() -> None:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
 
 
-@pytest.fixture(params=EACH_BACKEND)
-async def box(request: pytest.FixtureRequest, workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
-    if not is_installed(request.param):
-        pytest.skip(f"{request.param} is not installed")
-    async with boxes(workspace, tmp_path / "state", request.param) as made:
+@pytest.fixture
+async def box(workspace: Path, tmp_path: Path) -> AsyncIterator[Boxes]:
+    async with boxes(workspace, tmp_path / "state") as made:
         yield made
 
 

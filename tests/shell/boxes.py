@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairlead.shell.sandbox.overlay import SandboxLayer
 
 BACKENDS = ("unshare", "bubblewrap")
-# the boxes of both are the same in what they show and hide, so `npm test` makes them in one way
+# The boxes of both are the same, so only some tests also use bubblewrap, and only in `npm run test:all`.
 EACH_BACKEND = ["unshare", pytest.param("bubblewrap", marks=pytest.mark.slow)]
 PLAIN = View()
 

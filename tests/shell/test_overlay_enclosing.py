@@ -14,7 +14,7 @@ from fairlead.shell.sandbox.overlay_folders import OUTSIDE
 from fairlead.shell.sandbox.probe import probe
 from fairlead.shell.sandbox.repository import DISCARDED
 from fairlead.workspace.paths import Roots
-from shell.boxes import EACH_BACKEND, Boxes, boxes, has, is_installed, on_disk, write
+from shell.boxes import Boxes, boxes, has, on_disk, write
 from support.sandbox import needs_sandbox
 
 
@@ -44,11 +44,8 @@ async def guarded(*folders: Path, **files: str) -> View:
     return replace(view, proposed={**{name: Entry(text.encode()) for name, text in files.items()}, **view.proposed})
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
-async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> None:
+async def test_a_package_sees_its_repository(tmp_path: Path) -> None:
     """Hoisted dependencies, manifests and sibling packages are visible, and git reports no deleted files."""
-    if not is_installed(backend):
-        pytest.skip(f"{backend} is not installed")
     top = repository(
         tmp_path / "mono",
         {
@@ -62,7 +59,7 @@ async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> No
     write(top, {"node_modules/hoisted/index.js": "module.exports = 'hoisted'\n"})
     (top / "node_modules/lib").symlink_to("../packages/lib")
     before, workspace = on_disk(top), top / "packages/app"
-    async with boxes(workspace, tmp_path / "state", backend) as box:
+    async with boxes(workspace, tmp_path / "state") as box:
         view = await guarded(workspace, **{"a.js": "changed\n"})
         looked = await box.output("cat a.js ../../node_modules/hoisted/index.js ../../node_modules/lib/index.js", view)
         assert looked == "changed\nmodule.exports = 'hoisted'\nmodule.exports = 'lib'\n"
@@ -74,16 +71,13 @@ async def test_a_package_sees_its_repository(tmp_path: Path, backend: str) -> No
     assert on_disk(top) == before
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
-async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Path, backend: str) -> None:
+async def test_changes_in_the_rest_of_the_repository_are_discarded(tmp_path: Path) -> None:
     """A warning names the changed files. Ignored files, such as builds, stay in the layer."""
-    if not is_installed(backend):
-        pytest.skip(f"{backend} is not installed")
     files = {"Cargo.toml": "t", "app/a.rs": "a\n", "lib/b.rs": "b\n", "lib/c.rs": "c\n", ".gitignore": "/target\n"}
     top = repository(tmp_path / "mono", files)
     write(top, {"target/old": "old\n"})
     before, workspace = on_disk(top), top / "app"
-    async with boxes(workspace, tmp_path / "state", backend) as box:
+    async with boxes(workspace, tmp_path / "state") as box:
         view = await guarded(workspace)
         build = "mkdir -p ../target/debug && echo built > ../target/debug/app && echo new > ../target/old"
         ran = await box.run(

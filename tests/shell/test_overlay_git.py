@@ -13,7 +13,7 @@ from fairlead.shell.layer import View
 from fairlead.shell.sandbox.overlay import OMITTED_FILTERS
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles
-from shell.boxes import EACH_BACKEND, Boxes, boxes, is_installed, on_disk, seen, write
+from shell.boxes import Boxes, boxes, on_disk, seen, write
 from support.sandbox import needs_sandbox
 
 
@@ -178,12 +178,9 @@ async def test_a_repository_that_is_elsewhere(kind: str, tmp_path: Path) -> None
     assert {name: text for name, text in on_disk(tmp_path).items() if not name.startswith("state")} == before
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
 @pytest.mark.parametrize("kind", ["repository", "worktree"])
-async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path) -> None:
+async def test_a_folder_of_a_repository(kind: str, tmp_path: Path) -> None:
     """A monorepo's package as the workspace: git works on it, and nothing above it can be changed."""
-    if not is_installed(backend):
-        pytest.skip(f"{backend} is not installed")
     top = tmp_path / "main"
     write(top, {"pkg/a.txt": "a\n", "other/b.txt": "b\n", ".gitignore": "made/\n"})
     git(top, "init", "-q")
@@ -200,7 +197,7 @@ async def test_a_folder_of_a_repository(kind: str, backend: str, tmp_path: Path)
     before = on_disk(tmp_path)
     workspace = top / "pkg"
     assert "my-hooks" in ProtectedFiles(workspace).find()
-    async with boxes(workspace, tmp_path / "state", backend) as box:
+    async with boxes(workspace, tmp_path / "state") as box:
         guarded = await guarded_view(Roots.of(workspace), lambda root: GuardedFiles(root.path))
         view = replace(guarded, proposed=seen(**{"a.txt": "changed\n", "new.txt": "n\n"}).proposed)
         looked = await box.run("git status --short; git log --format=%s; git diff --name-only", view)

@@ -25,6 +25,14 @@ def sandboxed() -> None:
     needs_sandbox()
 
 
+@pytest.fixture(params=EACH_BACKEND)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each program that makes boxes, because the walls must be the same."""
+    if not is_installed(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
 async def test_nothing_outside_is_written(box: Boxes, tmp_path: Path) -> None:
     """System folders refuse writes; writes to private folders of the box do not reach the disk."""
     outside = Path(tempfile.mkdtemp(prefix="fairlead-outside-", dir="/var/tmp"))
@@ -69,14 +77,11 @@ async def test_other_processes_are_hidden(box: Boxes) -> None:
     assert "No such process" in ran.output
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_programs_can_read_placeholders_of_settings(workspace: Path, tmp_path: Path, backend: str) -> None:
     """Some programs skip a missing `.env` but fail on one that they cannot read, so a readable placeholder hides it.
 
     No command can change or replace the placeholder.
     """
-    if not is_installed(backend):
-        pytest.skip("bubblewrap is not installed")
     names = [".env", ".ENV", ".env.test", "app/.npmrc"]
     write(workspace, dict.fromkeys([*names, "a.pem", "app/.netrc"], "HUNTER\n"))
     hidden = View(hidden=[*names, "a.pem", "app/.netrc"])
@@ -107,10 +112,9 @@ async def test_the_users_secrets_are_hidden(box: Boxes) -> None:
     assert (await box.run("cat /etc/shadow")).code != 0
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path: Path, backend: str) -> None:
     """docs/faults.md 61: root's commands can read their workspace, and elsewhere only files that everyone may read."""
-    if os.geteuid() != 0 or not is_installed(backend):
+    if os.geteuid() != 0:
         pytest.skip("this is about root's commands")
     if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
@@ -141,10 +145,9 @@ async def test_fault_61_files_that_only_root_may_read(workspace: Path, tmp_path:
             assert (list(view.enclosing) == []) == is_shown, "a layer over the repository would show such files"
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_fault_94_a_home_below_a_closed_folder(workspace: Path, tmp_path: Path, backend: str) -> None:
     """docs/faults.md 94: wherever root's home is, its commands get the box that enforces permissions."""
-    if os.geteuid() != 0 or not is_installed(backend):
+    if os.geteuid() != 0:
         pytest.skip("this is about root's commands")
     if not (await probe(Roots.of(workspace), tmp_path / "state")).enforce_permissions:
         pytest.skip("this system does not let root leave out files by permission")
@@ -237,11 +240,8 @@ def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -
     assert mounts.command_environment({"NODE_OPTIONS": given}, network=False)["NODE_OPTIONS"] == passed
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:
     """The workspace is visible at its real path, and by the link that the editor uses."""
-    if not is_installed(backend):
-        pytest.skip(f"{backend} is not installed")
     with tempfile.TemporaryDirectory(prefix="fairlead-ws-", dir="/var/tmp") as real:
         link = tmp_path / "link"
         os.symlink(real, link)

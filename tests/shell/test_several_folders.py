@@ -15,17 +15,17 @@ from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.probe import probe
 from fairlead.shell.sandbox.repository import DISCARDED, MOVED
 from fairlead.workspace.paths import Roots
-from shell.boxes import EACH_BACKEND, Boxes, on_disk, seen, write
+from shell.boxes import Boxes, on_disk, seen, write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux only")
 
 
 @contextlib.asynccontextmanager
-async def boxes(roots: Roots, state: Path, backend: str = "") -> AsyncIterator[Boxes]:
+async def boxes(roots: Roots, state: Path) -> AsyncIterator[Boxes]:
     found = await probe(roots, state)
     if found.layers_folder is None:
         pytest.skip(found.reason)
-    layer = await (found if backend == "bubblewrap" else replace(found, bubblewrap="")).layer()
+    layer = await replace(found, bubblewrap="").layer()
     try:
         yield Boxes(layer)
     finally:
@@ -43,11 +43,10 @@ async def guarded(roots: Roots) -> View:
     return await guarded_view(roots, lambda root: GuardedFiles(root.path))
 
 
-@pytest.mark.parametrize("backend", EACH_BACKEND)
-async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path, backend: str) -> None:
+async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path) -> None:
     """A command starts in the first folder. Its changes in all folders are collected, and the disk stays as it is."""
     before = on_disk(tmp_path / "api") | {f"web/{name}": text for name, text in on_disk(tmp_path / "web").items()}
-    async with boxes(roots, tmp_path / "state", backend) as box:
+    async with boxes(roots, tmp_path / "state") as box:
         view = seen(**{"api/new.txt": "new api\n", "web/a.txt": "proposed\n", "web/sub/b.txt": None})
         ran = await box.run("cat a.txt new.txt ../web/a.txt; ls ../web/sub; pwd; echo 1 >> a.txt; rm ../web/a.txt; "
                             "echo x > ../web/made.txt", view)  # fmt: skip
