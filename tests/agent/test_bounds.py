@@ -41,15 +41,16 @@ async def test_l10_a_change_in_between_allows_the_same_call(connect: Connect, wo
     "call", [Call("search", {"pattern": "x"}), Call("fly", {}), Call("bash", {"command": "true"})], ids=lambda c: c.name
 )
 async def test_l10_fault_23_the_same_call_many_times_ends_the_run(connect: Connect, call: Call) -> None:
-    """docs/plan.md L10, docs/faults.md 23: the fifth identical call in a row ends the run, exempt tools included."""
-    with FakeApi(turns=[say(call) for _ in range(20)]) as api:
+    """docs/plan.md L10, docs/faults.md 23: the fifth identical call in a row ends the run, exempt tools included. The
+    next prompt works."""
+    with FakeApi(turns=[say(call)] * 5) as api:
         async with connect(api, answers={"agent/approve": lambda _: {"option": "allow_once"}}) as client:
             result = await client.run()
             assert result["stopReason"] == "loop"
             assert "same call" in result["message"]
             assert len(api.requests) == 5
             api.push(DONE)
-            assert len(client.events("run_finished")) == 1
+            assert (await client.run("And now?", sessionId=result["sessionId"]))["stopReason"] == "end_turn"
         assert api.refusals == []
 
 
@@ -62,21 +63,6 @@ async def test_l10_a_command_with_another_result_each_time_runs_again(connect: C
         texts = [block["content"] for number in (1, 2, 3) for block in results(api, number)]
         assert ["Not run" in text for text in texts] == [False, False, False, True]
         assert len(set(texts)) == 4
-        assert api.refusals == []
-
-
-async def test_l10_the_session_continues_after_a_loop(connect: Connect) -> None:
-    """docs/plan.md L10: the history of a stopped run is valid, so the next prompt works."""
-    with FakeApi(turns=[say(Call("search", {"pattern": "x"}), Call("search", {"pattern": "y"}))]) as api:
-        for _ in range(5):
-            api.push(say(Call("search", {"pattern": "x"})))
-        async with connect(api) as client:
-            first = await client.run()
-            assert first["stopReason"] == "loop"
-            assert len(api.requests) == 6
-            api.push(DONE)
-            again = await client.run("And now?", sessionId=first["sessionId"])
-            assert again["stopReason"] == "end_turn"
         assert api.refusals == []
 
 

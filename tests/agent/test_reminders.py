@@ -51,15 +51,3 @@ async def test_l5_the_counter_starts_at_zero_in_each_run_and_p11_the_plan_stays(
         assert is_subsequence(counters, [0, 1, 0, 1])
         assert [item["content"] for item in plans[-1]["items"]] == ["One", "Two"]
         assert api.refusals == []
-
-
-async def test_l7_without_a_plan_one_reminder_asks_for_one(connect: Connect) -> None:
-    """docs/plan.md L7: the reminder comes once in a run, not in every round."""
-    with FakeApi(turns=[*[say(Call("search", {"pattern": f"x{n}"})) for n in range(6)], DONE]) as api:
-        async with connect(api) as client:
-            await client.run()
-            assert len(client.events("reminder")) == 1
-        said = [notes(api, number) for number in range(1, 7)]
-        assert [len(texts) for texts in said] == [0, 0, 1, 0, 0, 0]
-        assert said[2][0].startswith("<reminder>No plan yet.")
-        assert api.refusals == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.turns import DONE, PLAN, Connect, results, say
+from agent.turns import DONE, Connect, say
 from support.fake_api import Call, FakeApi, Text
 
 
@@ -43,21 +43,6 @@ async def test_the_worked_example_of_a_refactoring(connect: Connect, workspace: 
         assert api.refusals == []
 
 
-async def test_a_task_that_creates_a_package(connect: Connect, workspace: Path) -> None:
-    """Three files in new folders are proposed. Only the accept creates the folders."""
-    files = {"__init__.py": "", "utils.py": "def one():\n    return 1\n", "tests/test_utils.py": "assert True\n"}
-    writes = [Call("write_file", {"path": f"pkg/{name}", "content": text}) for name, text in files.items()]
-    with FakeApi(turns=[say(Call("todo", {"items": PLAN}), *writes), DONE]) as api:
-        async with connect(api) as client:
-            result = await client.run("Create a Python package with __init__.py, utils.py, and tests/test_utils.py")
-            assert not (workspace / "pkg").exists()
-            target = {"sessionId": result["sessionId"], "target": {"all": True}}
-            review = await client.request("agent/edits/accept", target)
-        assert [outcome["outcome"] for outcome in review["outcomes"]] == ["applied"] * 3
-        assert {str(p.relative_to(workspace / "pkg")): p.read_text() for p in workspace.rglob("*.py")} == files
-        assert api.refusals == []
-
-
 async def test_chinese_prompts_paths_plans_and_texts_are_supported(connect: Connect, workspace: Path) -> None:
     """Chinese text and emoji reach the model, the plan and the files unchanged."""
     prompt = "分析 src/core 目录下的所有文件,找出可能的性能问题,写一份报告 🚀"
@@ -75,31 +60,4 @@ async def test_chinese_prompts_paths_plans_and_texts_are_supported(connect: Conn
         assert api.requests[0].body["messages"][0]["content"][0]["text"] == prompt
         assert (workspace / "src" / "核心" / "模块.py").read_text(encoding="utf-8") == "值 = 2  # 🚀é\n"
         assert (workspace / "报告.md").read_text(encoding="utf-8") == "# 报告\n"
-        assert api.refusals == []
-
-
-async def test_a_task_that_reviews_the_style(connect: Connect, workspace: Path) -> None:
-    """The agent lists and reads all Python files, and edits only the one with issues."""
-    sources = {"a.py": "import os, sys\nprint( os.name,sys.path )\n", "lib/b.py": "def f():\n    return 1\n"}
-    for name, text in sources.items():
-        (workspace / name).parent.mkdir(exist_ok=True)
-        (workspace / name).write_text(text)
-    (workspace / "notes.md").write_text("not Python\n")
-    fixes = [("import os, sys", "import os\nimport sys"), ("print( os.name,sys.path )", "print(os.name, sys.path)")]
-    turns = [
-        say(Call("todo", {"items": PLAN}), Call("list_files", {"glob": "*.py"})),
-        say(*[Call("read_file", {"path": name}) for name in sources]),
-        say(*[Call("edit_file", {"path": "a.py", "old_text": old, "new_text": new}) for old, new in fixes]),
-        say(Text("Two issues in a.py; lib/b.py is fine.")),
-    ]
-    with FakeApi(turns=turns) as api:
-        async with connect(api) as client:
-            result = await client.run("Review all Python files and fix any style issues")
-            files = client.last("agent/edits")["files"]
-            assert [file["uri"].rsplit("/", 1)[-1] for file in files] == ["a.py"]
-            target = {"sessionId": result["sessionId"], "target": {"all": True}}
-            await client.request("agent/edits/accept", target)
-        assert results(api, 1)[1]["content"] == "a.py\nlib/b.py"
-        assert (workspace / "a.py").read_text() == "import os\nimport sys\nprint(os.name, sys.path)\n"
-        assert (workspace / "lib" / "b.py").read_text() == sources["lib/b.py"]
         assert api.refusals == []

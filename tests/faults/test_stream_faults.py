@@ -26,11 +26,10 @@ async def still_works(client: Client, api: FakeApi, session: str) -> None:
     assert api.refusals == []
 
 
-@pytest.mark.parametrize("how", ["close", "drop", "reset"])
-async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connect, how: Any) -> None:
+async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connect) -> None:
     """docs/faults.md 17: the request is sent again, no text appears twice, and the retry is reported."""
     turn = Turn((Text("One two three four five."),), chunk=4)
-    with FakeApi(turns=[Cut(turn, after=6, how=how), turn]) as api:
+    with FakeApi(turns=[Cut(turn, after=6, how="reset"), turn]) as api:
         async with connect(api) as client:
             result = await client.run()
             assert result["message"] == "One two three four five."
@@ -38,16 +37,6 @@ async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connec
             retry = client.events("retry")[0]
             assert (retry["attempt"], retry["delayMs"] > 0, bool(retry["reason"])) == (1, True, True)
             await still_works(client, api, result["sessionId"])
-
-
-async def test_fault_17_a_different_answer_after_the_break_is_announced(connect: Connect) -> None:
-    """docs/faults.md 17: if the second answer differs, the user sees that it starts again."""
-    first, second = Turn((Text("I read the file."),), chunk=2), Turn((Text("I look first."),))
-    with FakeApi(turns=[Cut(first, after=6), second]) as api:
-        async with connect(api) as client:
-            result = await client.run()
-            assert result["message"] == "I look first."
-            assert client.text().endswith("[The connection broke; the answer starts again.]\n\nI look first.")
 
 
 @pytest.mark.parametrize("block", [Text("x" * 450), Call("write_file", {"path": "a", "content": "x" * 420})])
@@ -60,14 +49,6 @@ async def test_fault_17_the_tokens_of_a_broken_answer_count_once(connect: Connec
             await client.run()
             used = client.events("usage")[0]
             assert (used["requests"], used["inputTokens"], used["outputTokens"]) == (1, 3000, 100 + 1 + 90)
-
-
-async def test_fault_18_overloaded_twice_then_fine(connect: Connect) -> None:
-    """docs/faults.md 18: after two responses with status 529, a third request is sent and the run ends normally."""
-    with FakeApi(turns=[OVERLOADED, OVERLOADED, DONE]) as api:
-        async with connect(api) as client:
-            result = await client.run()
-            assert (result["stopReason"], len(client.events("retry"))) == ("end_turn", 2)
 
 
 async def test_fault_18_always_overloaded_ends_with_a_clear_error(connect: Connect) -> None:
@@ -91,18 +72,6 @@ async def test_fault_19_an_error_event_inside_an_answer_is_retried(connect: Conn
             assert client.text() == "All of it.Done."
             assert len(client.events("tool_started")) == 1
             assert api.refusals == []
-
-
-async def test_fault_18_19_overloaded_before_and_within_an_answer(connect: Connect) -> None:
-    """docs/faults.md 18, 19: both count as attempts of the same request, and the text is shown once."""
-    turn = Turn((Text("One two three four five."),), chunk=4)
-    with FakeApi(turns=[MidStreamError(turn, after=7), OVERLOADED, MidStreamError(turn, after=5), turn]) as api:
-        async with connect(api) as client:
-            result = await client.run()
-            assert (result["message"], client.text()) == ("One two three four five.",) * 2
-            assert [retry["attempt"] for retry in client.events("retry")] == [1, 2, 3]
-            assert all("The model is overloaded." in retry["reason"] for retry in client.events("retry"))
-            await still_works(client, api, result["sessionId"])
 
 
 THREE = Turn(
@@ -196,31 +165,22 @@ async def test_fault_20_the_tokens_of_a_stopped_answer_are_counted(connect: Conn
             await still_works(client, api, session)
 
 
-@pytest.mark.parametrize("way", ["agent/cancel", "$/cancelRequest"])
-async def test_fault_20_runs_are_stopped_and_restarted_at_once(connect: Connect, way: str) -> None:
+async def test_fault_20_runs_are_stopped_and_restarted_at_once(connect: Connect) -> None:
     """docs/faults.md 20: each of three tasks is answered in order, the stopped ones as stopped."""
     with FakeApi(turns=[Wait(THREE, threading.Event(), 3)]) as api:
         async with connect(api) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]
-
-            def cancel(number: int) -> None:
-                if way == "agent/cancel":
-                    client.begin(way, {"sessionId": session})
-                else:
-                    client.notify(way, {"id": number})
-
             one, first = client.begin("agent/runTask", {"prompt": "one", "sessionId": session})
             await asyncio.to_thread(api.wait_for_requests, 1)
             api.push(DONE)
-            cancel(one)
+            client.notify("$/cancelRequest", {"id": one})
             two, second = client.begin("agent/runTask", {"prompt": "two", "sessionId": session})
-            cancel(two)
-            cancel(two)
+            client.notify("$/cancelRequest", {"id": two})
+            client.notify("$/cancelRequest", {"id": two})
             _, third = client.begin("agent/runTask", {"prompt": "three", "sessionId": session})
             reasons = [(await answer)["stopReason"] for answer in (first, second, third)]
             assert reasons == ["cancelled", "cancelled", "end_turn"]
-            ends = [event["stopReason"] for event in client.events("run_finished")]
-            assert ends == reasons
+            assert [event["stopReason"] for event in client.events("run_finished")] == reasons
             assert api.refusals == []
 
 
@@ -235,26 +195,6 @@ async def test_fault_25_no_key(workspace: Path) -> None:
         with FakeApi(turns=[]) as api:
             await client.request("agent/credentials", {"apiKey": "test-key", "baseUrl": api.url})
             await still_works(client, api, result["sessionId"])
-
-
-async def test_fault_25_a_wrong_key(workspace: Path) -> None:
-    """docs/faults.md 25: 401 is not retried and says what to do; the key is not in the message."""
-    with FakeApi(turns=[DONE], key="right") as api:
-        env = {"ANTHROPIC_API_KEY": "wrong-key-123", "ANTHROPIC_BASE_URL": api.url}
-        async with Client(workspace, env=env) as client:
-            result = await client.run()
-            assert (result["stopReason"], result["error"]["kind"]) == ("error", "auth")
-            assert "API key was refused" in result["message"] and "wrong-key-123" not in str(client.log)
-            assert len(api.requests) == 1
-
-
-async def test_fault_25_no_network(workspace: Path) -> None:
-    """docs/faults.md 25: the run ends with an error that names the address that could not be reached."""
-    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
-    async with Client(workspace, env=env) as client:
-        result = await client.run()
-        assert (result["stopReason"], result["error"]["kind"]) == ("error", "network")
-        assert "http://127.0.0.1:9" in result["message"]
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
@@ -281,16 +221,6 @@ def through(proxy: str) -> dict[str, str]:
     return {"ANTHROPIC_API_KEY": "test-key", "HTTP_PROXY": proxy, "http_proxy": proxy, "NO_PROXY": "", "no_proxy": ""}
 
 
-async def test_a_prompt_of_a_megabyte_is_refused_and_the_session_works(connect: Connect) -> None:
-    """Bad input: the error says that the prompt is too long."""
-    with FakeApi() as api:
-        async with connect(api) as client:
-            session = (await client.request("agent/sessions/create", {}))["sessionId"]
-            error = await client.error("agent/runTask", {"prompt": "x" * 1_000_000, "sessionId": session})
-            assert (error.code, "too long" in error.message) == (-32602, True)
-            await still_works(client, api, session)
-
-
 async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> None:
     """Bad input: the surrogate becomes a replacement character, and the request is valid."""
     with FakeApi(turns=[DONE]) as api:
@@ -298,30 +228,3 @@ async def test_a_lone_surrogate_in_the_prompt_is_harmless(connect: Connect) -> N
             assert (await client.run("half \ud83d and whole 🚀"))["stopReason"] == "end_turn"
         assert api.requests[0].body["messages"][0]["content"][0]["text"] == "half \ufffd and whole 🚀"
         assert api.refusals == []
-
-
-async def test_thinking_in_tags_is_shown_as_thinking_and_not_sent_back(connect: Connect) -> None:
-    """A local server may send thinking as part of the text. A break in the middle shows nothing twice."""
-    look = Turn((Text("<think>\nI look first.\n</think>\n\n"), Call("list_files", {})), chunk=3)
-    done = Turn((Text("<think>Is that all?</think>\n\nIt is empty."),), chunk=3)
-    with FakeApi(turns=[look, Cut(done, after=12), done]) as api:
-        async with connect(api) as client:
-            result = await client.run()
-            assert client.text("thinking") == "I look first.\nIs that all?"
-            assert client.text() == result["message"] == "It is empty."
-            await still_works(client, api, result["sessionId"])
-        messages = api.requests[-1].body["messages"]
-    answers = [message["content"] for message in messages if message["role"] == "assistant"]
-    assert [[block["type"] for block in answer] for answer in answers] == [["tool_use"], ["text"]]
-    assert "think" not in str(answers)
-
-
-async def test_a_server_without_caching_and_thinking_works(workspace: Path) -> None:
-    """A server that does not know these fields refuses them; they are left out from then on."""
-    with FakeApi(
-        turns=[Turn((Call("search", {"pattern": "x"}),)), DONE], plain=True, require_key=False, alternate=True
-    ) as api:
-        async with Client(workspace, env={"ANTHROPIC_BASE_URL": api.url}) as client:
-            assert (await client.run())["stopReason"] == "end_turn"
-        assert "cache_control" not in api.requests[-1].body and "thinking" not in api.requests[-1].body
-        assert len(api.requests) == 2 + len(api.refusals)

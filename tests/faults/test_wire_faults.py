@@ -266,15 +266,3 @@ async def test_no_folder_and_a_file_instead_of_one(tmp_path: Path) -> None:
     async with Client(file) as client:
         error = await client.error("agent/runTask", {"prompt": "x"})
         assert error.code == -32803 and "not a folder" in error.message
-
-
-async def test_a_replay_file_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
-    """Bad input: the run's error names the line and the reason. After the file is corrected, the same session works."""
-    file = tmp_path / "bad.yaml"
-    file.write_text("replay: 1\nturns:\n  - text: a\n    cals: []\n")
-    async with Client(workspace, settings={"replay": str(file)}) as client:
-        result = await client.run()
-        assert (result["stopReason"], result["error"]["kind"]) == ("error", "replay")
-        assert "line 4" in result["message"] and "unknown field “cals”" in result["message"]
-        file.write_text("replay: 1\nturns:\n  - text: a\n")
-        assert (await client.run(sessionId=result["sessionId"]))["message"] == "a"

@@ -11,7 +11,7 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
 from fairlead.models.messages_api import load_sdk
-from fairlead.models.retry import MAX_ATTEMPTS, RESTARTED
+from fairlead.models.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
 from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, event_names
 
@@ -38,18 +38,6 @@ async def test_fault_16_17_a_cut_stream_is_requested_again_and_shown_once(how: A
                 assert [call.input for call in last.calls] == [{"command": "ls"}], after
         assert len(api.requests) == 2 * count
         assert len({request.raw for request in api.requests}) == 1
-
-
-async def test_fault_17_a_different_answer_after_a_cut_is_announced() -> None:
-    """docs/faults.md 17: shown text stays. A line then says that the answer starts again, and the whole new answer
-    follows.
-    """
-    with FakeApi([Cut(HELLO, after=6), Turn((Text("Good day."),))]) as api:
-        async with opened(api) as model:
-            seen = await events(model)
-        before, after = shown(seen).split(RESTARTED)
-        assert ANSWER.startswith(before)
-        assert after == "Good day."
 
 
 async def test_fault_17_a_stream_that_always_breaks_ends_with_a_clear_error() -> None:

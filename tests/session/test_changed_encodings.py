@@ -1,6 +1,5 @@
 """Changes of a file's encoding by a command. The text may stay the same, and only the bytes are proposed."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from fairlead.lsp.documents import Documents
 from fairlead.session.review import decisions
 from fairlead.session.review.target import Target
 from fairlead.session.review.undo_item import undo_item
-from fairlead.session.state import SessionState
-from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.shell.layer import Entry
 from fairlead.tools.command_changes import proposed_entries
 from session.harness import SessionHarness, run_sync
@@ -35,23 +32,27 @@ def accept(harness: SessionHarness, *, overwrite: bool = False) -> tuple[str, st
     return outcome.outcome, outcome.message
 
 
-def test_a_text_in_another_encoding_keeps_its_bytes(harness: SessionHarness) -> None:
-    """A new file in UTF-16 is shown as text, and written with the bytes of the command."""
-    data = "\ufeffwide\n".encode("utf-16-le")
-    capture_changes(harness, change("wide.txt", None, data))
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (None, "\ufeffwide\n".encode("utf-16-le"), "wide\n"),
+        # UTF-16 can decode any bytes of an even number, so only the missing byte order mark shows the other encoding
+        ("\ufeffhello world\n".encode("utf-16-le"), b"hello there\n", "hello there\n"),
+    ],
+    ids=["a new file in UTF-16", "UTF-16 to UTF-8"],
+)
+def test_a_text_in_another_encoding_keeps_its_bytes(
+    harness: SessionHarness, old: bytes | None, new: bytes, text: str
+) -> None:
+    """It is shown as text, and written with the bytes of the command."""
+    path = harness.folder / "a.txt"
+    if old is not None:
+        path.write_bytes(old)
+    capture_changes(harness, change("a.txt", old, new))
     [proposal] = harness.session.files.changes
-    assert proposal.proposed == "wide\n"
+    assert proposal.proposed == text
     assert harness.accept() == ["applied"]
-    assert (harness.folder / "wide.txt").read_bytes() == data
-
-
-def test_a_file_that_a_command_converts_from_utf_16_keeps_the_bytes_of_the_command(harness: SessionHarness) -> None:
-    """UTF-16 can decode any bytes of an even number, so only the missing byte order mark shows the other encoding."""
-    (harness.folder / "a.txt").write_bytes("\ufeffhello world\n".encode("utf-16-le"))
-    before = (harness.folder / "a.txt").read_bytes()
-    capture_changes(harness, change("a.txt", before, b"hello there\n"))
-    assert harness.accept() == ["applied"]
-    assert (harness.folder / "a.txt").read_bytes() == b"hello there\n"
+    assert path.read_bytes() == new
 
 
 @pytest.mark.parametrize(
@@ -187,16 +188,6 @@ def test_a_file_is_renamed_and_gets_another_encoding(harness: SessionHarness) ->
     assert contents() == {"b.txt": b"one\n"}
     assert harness.redo()
     assert contents() == {"a.txt": MARK + b"one\n"}
-
-
-def test_a_new_encoding_survives_a_restart(harness: SessionHarness) -> None:
-    """The text stays the same, so only the bytes in the journal say that something is proposed."""
-    (harness.folder / "a.txt").write_bytes(MARK + b"one\n")
-    capture_changes(harness, change("a.txt", MARK + b"one\n", b"one\n"))
-    changes = harness.session.files.changes
-    assert len(changes) == 1
-    entry = EntryEncoder().entry(SessionState(changes=changes))
-    assert read_entries([json.loads(json.dumps(entry))]).state.changes.files == changes.files
 
 
 def test_the_report_says_that_a_command_changed_no_text(harness: SessionHarness) -> None:

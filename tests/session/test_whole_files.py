@@ -164,19 +164,3 @@ def test_fault_14_a_rejection_is_not_undone_if_another_file_is_proposed_there(tm
     assert not harness.undo()
     assert harness.accept() == ["applied"]
     assert harness.tree == {"a": "b\n"}
-
-
-def test_fault_14_a_path_that_is_taken_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    """docs/faults.md 14: if the user creates a file at a proposed path, both the file and the proposal stay."""
-    (tmp_path / "a").write_text("a\n")
-    harness = SessionHarness(tmp_path)
-    harness.call("rename_file", path="a", new_path="b")
-    harness.call("write_file", path="c", content="agent\n")
-    for name in ("b", "c"):
-        (tmp_path / name).write_text("user\n")
-    assert sorted(harness.accept()) == ["conflict", "failed"]
-    assert harness.tree == {"a": "a\n", "b": "user\n", "c": "user\n"}
-    assert [proposal.kind for proposal in harness.session.files.changes] == ["rename", "create"]
-    (tmp_path / "b").unlink()
-    assert sorted(harness.accept()) == ["applied", "conflict"]
-    assert harness.tree == {"b": "a\n", "c": "user\n"}

@@ -101,15 +101,6 @@ async def test_a_rejected_command_is_not_run(desk_with: MakeDesk, answer: Approv
     assert list(desk.path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["", "  \n\t"])
-async def test_an_empty_command_asks_nobody(desk_with: MakeDesk, command: str) -> None:
-    """An empty command is an error for the model; the user is not asked."""
-    desk = desk_with("allow_once")
-    with pytest.raises(ToolError, match="empty"):
-        await desk.call("bash", command=command)
-    assert desk.user.asked == []
-
-
 async def test_each_command_asks_again_unless_it_is_allowed_for_the_session(desk_with: MakeDesk) -> None:
     """An allowance for the session is for exactly this command, byte for byte."""
     desk = desk_with("allow_once", "allow_session", "reject")
@@ -314,33 +305,8 @@ async def test_fault_20_a_command_cancelled_while_the_user_is_asked_is_not_run(w
     assert list(desk.path.iterdir()) == []
 
 
-BENIGN = {
-    "a log that is cut short": ("git log --oneline | head -n 1", "first $(x)"),
-    "a message with $(x)": ("git log -1 --format=%s", "first $(x)"),
-    "a link that points inside": ("cat link", "content"),
-    "a file called ..foo": ("cat ..foo", "dots"),
-    "a path in UTF-8": ("cat '日本 🚀/語.txt'", "語"),
-}
-
-
-@pytest.mark.parametrize("name", BENIGN)
-async def test_fault_43_harmless_commands_work(desk_with: MakeDesk, name: str) -> None:
-    """docs/faults.md 43: harmless commands succeed, and `read_file` reads the same files."""
-    desk = desk_with("allow_once")
-    desk.write("real.txt", "content")
-    desk.write("..foo", "dots")
-    desk.write("日本 🚀/語.txt", "語")
-    (desk.path / "link").symlink_to("real.txt")
-    identity = "-c user.name=x -c user.email=x@example.invalid -c commit.gpgsign=false"
-    await desk.call("bash", command=f"git init -q && git add -A && git {identity} commit -qm 'first $(x)'")
-    command, said = BENIGN[name]
-    assert said in await desk.call("bash", command=command)
-    for path, text in (("link", "content"), ("..foo", "dots"), ("日本 🚀/語.txt", "語")):
-        assert await desk.call("read_file", path=path) == text
-
-
-async def test_fault_34_no_tool_follows_a_link_that_a_command_made(desk_with: MakeDesk) -> None:
-    """docs/faults.md 34: nothing is read or written where a link leads, be it a file, a folder or nothing yet."""
+async def test_fault_33_34_no_tool_follows_a_link_that_a_command_made(desk_with: MakeDesk) -> None:
+    """docs/faults.md 33 and 34: nothing is read or written where a link leads: a file, a folder or nothing yet."""
     desk = desk_with("allow_once")
     outside = desk.path.parent / "outside"
     outside.mkdir()

@@ -133,38 +133,6 @@ async def test_a_rewrite_that_changes_nothing_is_not_proposed(desk: Desk) -> Non
     assert len(desk.files.changes) == 0
 
 
-async def test_fault_07_an_edit_is_made_on_the_open_buffer(desk: Desk) -> None:
-    """docs/faults.md 7: the unsaved text is the base, not the file on disk."""
-    path = desk.write("a.txt", "disk\n")
-    desk.documents.type(path, "typed\nmore\n")
-    await desk.call("edit_file", path="a.txt", old_text="more", new_text="less")
-    assert desk.proposed("a.txt") == "typed\nless\n"
-    with pytest.raises(ToolError, match="old_text not found"):
-        await desk.call("edit_file", path="a.txt", old_text="disk", new_text="x")
-
-
-REFUSED = {
-    "fault 3": ("x = 1\ny\nx = 1\n", "x = 1", "occurs 2 times in the file, at lines 1, 3"),
-    "fault 4": ("cafe\u0301\n", "caf\u00e9", "the file is in NFD"),
-    "fault 5": ("all:\n\tgcc\n", "    gcc", "has tabs where old_text has spaces"),
-    "nothing alike": ("a\n", "zzz", "the file contains nothing similar"),
-    "empty": ("a\n", "", "use write_file"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-async def test_fault_03_04_05_a_refused_edit_changes_nothing(desk: Desk, name: str) -> None:
-    """docs/faults.md 3 to 5, docs/plan.md L12: the error says why; nothing is proposed, and the file stays as it is."""
-    text, old, said = REFUSED[name]
-    desk.write("a.txt", text)
-    before = stamp(desk, "a.txt")
-    with pytest.raises(ToolError) as error:
-        await desk.call("edit_file", path="a.txt", old_text=old, new_text="new")
-    assert said in str(error.value)
-    assert len(desk.files.changes) == 0
-    assert stamp(desk, "a.txt") == before
-
-
 async def test_a_missing_file_cannot_be_edited(desk: Desk) -> None:
     """The error says how to create the file. Once it is proposed, it can be edited."""
     with pytest.raises(ToolError, match=r"No such file: new.txt. To make a new file, use write_file."):

@@ -75,16 +75,6 @@ async def test_a_renamed_file_whose_old_path_gets_a_new_one_loses_nothing(
     assert found == {"b": ("create", raw), "a": ("modify", Raw(b"new\n"))}
 
 
-async def test_a_file_that_was_only_proposed_can_be_deleted_and_renamed(desk: Desk) -> None:
-    """A new file that is deleted again leaves nothing; one that is renamed is new at the other path."""
-    await desk.call("write_file", path="new.txt", content="x\n")
-    assert "proposal for this file was removed" in await desk.call("delete_file", path="new.txt")
-    assert len(desk.files.changes) == 0
-    await desk.call("write_file", path="new.txt", content="x\n")
-    await desk.call("rename_file", path="new.txt", new_path="newer.txt")
-    assert [(p.path, p.kind) for p in desk.files.changes] == [(str(desk.path / "newer.txt"), "create")]
-
-
 async def test_a_rename_back_ends_the_proposal(desk: Desk) -> None:
     """After two renames it has the last name; after a rename to the original name, nothing is proposed."""
     desk.write("a.txt", "x\n")

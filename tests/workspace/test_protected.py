@@ -14,105 +14,48 @@ from fairlead.workspace.protected import ProtectedFiles, is_repository, protecte
 from fairlead.workspace.repositories import hooks_folder
 from tools.stand_ins import Documents
 
-PROTECTED = [
-    *(
-        ".vscode/settings.json",
-        ".vscode/tasks.json",
-        "sub/.vscode/new.json",
-        ".idea/x",
-        ".devcontainer/x",
-        "a.code-workspace",
-    ),
-    *(
-        ".git/hooks/pre-commit",
-        ".git/config",
-        ".git",
-        "sub/.git/config",
-        ".husky/pre-commit",
-        ".githooks/x",
-        ".gitmodules",
-    ),
-    *(
-        ".gitattributes",
-        ".pre-commit-config.yaml",
-        ".github/workflows/ci.yml",
-        ".gitlab-ci.yml",
-        ".circleci/config.yml",
-    ),
-    *(
-        ".envrc",
-        ".bashrc",
-        "home/.zshrc",
-        ".npmrc",
-        "AGENTS.md",
-        "docs/AGENTS.md",
-        "CLAUDE.md",
-        ".cursorrules",
-        ".cursor/x",
-    ),
-    *(".hg/hgrc", "sub/.hg/hgrc", ".hg", ".hgrc"),
-    *(".claude/settings.json", ".mcp.json", ".fairleadignore", "Jenkinsfile", ".github/copilot-instructions.md"),
-]
-ORDINARY = [
-    *(
-        "package.json",
-        "src/main.py",
-        ".gitignore",
-        ".github/README.md",
-        ".github/ISSUE_TEMPLATE/x.md",
-        "workflows/ci.yml",
-    ),
-    *(
-        "vscode/settings.json",
-        "docs/agents.markdown",
-        "git/hooks/x",
-        ".editorconfig",
-        "..foo",
-        ".env",
-        "my.git/x",
-        "a~1",
-    ),
-    *(".hgignore", ".hgtags", "my.hg/hgrc", "hg/hgrc"),
-    *("README.md", "CLAUDE.md.bak", "code-workspace", "日本/.hidden"),
-]
-DISGUISED = [
-    *(
-        ".VSCODE/Settings.json",
-        ".Git/hooks/x",
-        "agents.MD",
-        ".vſcode/x",
-        ".vscode./x",
-        ".vscode /x",
-        "AGENTS.md. .",
-        ".git::$DATA",
-    ),
-    *(
-        "AGENTS.md:stream",
-        ".git::$INDEX_ALLOCATION/config",
-        "GIT~1/config",
-        "vscode~2/x",
-        "AGENTS~1.MD",
-        "CLAUDE.md::$DATA",
-    ),
-    *(".g\u200cit/config", ".\u2060vscode/x", "sub\\.vscode\\x", "GITHUB~1/workflows/ci.yml", "GITMOD~1"),
+PROTECTED = """
+    .vscode/settings.json .vscode/tasks.json sub/.vscode/new.json .idea/x .devcontainer/x a.code-workspace
+    .git/hooks/pre-commit .git/config .git sub/.git/config .husky/pre-commit .githooks/x .gitmodules .gitattributes
+    .pre-commit-config.yaml .github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml .envrc .bashrc home/.zshrc
+    .npmrc AGENTS.md docs/AGENTS.md CLAUDE.md .cursorrules .cursor/x .hg/hgrc sub/.hg/hgrc .hg .hgrc
+    .claude/settings.json .mcp.json .fairleadignore Jenkinsfile .github/copilot-instructions.md
+"""
+ORDINARY = """
+    package.json src/main.py .gitignore .github/README.md .github/ISSUE_TEMPLATE/x.md workflows/ci.yml
+    vscode/settings.json docs/agents.markdown git/hooks/x .editorconfig ..foo .env my.git/x a~1 .hgignore .hgtags
+    my.hg/hgrc hg/hgrc README.md CLAUDE.md.bak code-workspace 日本/.hidden
+"""
+DISGUISED = """
+    .VSCODE/Settings.json .Git/hooks/x agents.MD .vscode./x .git::$DATA AGENTS.md:stream
+    .git::$INDEX_ALLOCATION/config GIT~1/config vscode~2/x AGENTS~1.MD CLAUDE.md::$DATA GITHUB~1/workflows/ci.yml
+    GITMOD~1
+"""
+ODDLY_DISGUISED = [
+    ".v\u017fcode/x",
+    ".vscode /x",
+    "AGENTS.md. .",
+    ".g\u200cit/config",
+    ".\u2060vscode/x",
+    "sub\\.vscode\\x",
 ]
 
 
-@pytest.mark.parametrize("name", PROTECTED)
+@pytest.mark.parametrize("name", PROTECTED.split())
 def test_fault_35_files_that_take_effect_automatically_are_protected(name: str) -> None:
     """docs/faults.md 35: each has a reason for the user, even if the file does not exist."""
     reason = protection_reason(name)
     assert reason is not None and reason.endswith(".")
 
 
-@given(st.sampled_from(PROTECTED), st.randoms())
+@given(st.sampled_from(PROTECTED.split()), st.randoms())
 def test_fault_35_in_upper_and_lower_case(name: str, chance: st.DataObject) -> None:
     """docs/faults.md 35: the case of letters does not matter, because a file system may not distinguish it."""
     changed = "".join(chance.choice((letter.upper(), letter.lower())) for letter in name)  # type: ignore[attr-defined]
     assert protection_reason(changed) == protection_reason(name)
 
 
-@pytest.mark.parametrize("name", DISGUISED)
+@pytest.mark.parametrize("name", [*DISGUISED.split(), *ODDLY_DISGUISED])
 def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
     """docs/faults.md 35: other spellings that reach a protected file are protected too: upper case, trailing dots and
     spaces, streams, short names, invisible characters.
@@ -120,7 +63,7 @@ def test_fault_35_in_the_spellings_of_windows_and_macos(name: str) -> None:
     assert protection_reason(name)
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", ORDINARY.split())
 def test_fault_43_ordinary_files_are_not_protected(name: str) -> None:
     """docs/faults.md 43: names that only look like protected ones are ordinary, and so are files of everyday work."""
     assert protection_reason(name) is None
@@ -133,27 +76,17 @@ def test_no_name_raises_an_error(name: str) -> None:
     assert not is_repository(name) or protection_reason(name)
 
 
+TREE = """
+    .git/hooks/x .hg/hgrc .vscode/a.json .github/workflows/ci.yml .github/README.md AGENTS.md src/main.py
+    packages/one/.vscode/b.json packages/one/deep/CLAUDE.md node_modules/x/.npmrc config/hooks/pre-commit
+"""
+
+
 def test_existing_protected_files_are_listed(workspace: Path) -> None:
     """The search goes two levels below the root and skips dependencies. A protected folder is one entry. The target of
     a link is an entry of its own if it is in the workspace.
     """
-    for name in (
-        *(
-            ".git/hooks/x",
-            ".hg/hgrc",
-            ".vscode/a.json",
-            ".github/workflows/ci.yml",
-            ".github/README.md",
-            "AGENTS.md",
-            "src/main.py",
-        ),
-        *(
-            "packages/one/.vscode/b.json",
-            "packages/one/deep/CLAUDE.md",
-            "node_modules/x/.npmrc",
-            "config/hooks/pre-commit",
-        ),
-    ):
+    for name in TREE.split():
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).touch()
     (workspace / ".husky").symlink_to("config/hooks")
