@@ -130,25 +130,3 @@ editorTest("Accept All runs the checks first, and the user decides if one fails"
   await page.runCommand("Agent: Undo Review");
   await page.rows(CHANGES, (all) => find(all, "farewell.txt"));
 });
-
-editorTest("accepting the rest leaves the step proved", async ({ page }, context) => {
-  if (!sandboxed) return context.skip();
-  await page.runCommand("Agent: Accept All");
-  await page.rows(CHANGES, (all) => all.length === 0);
-  await page.rows(PLAN, described("Change the words", "proved"));
-});
-
-editorTest(
-  "typing in a file makes the step stale, and undoing that makes it proved again",
-  async ({ page }, context) => {
-    if (!sandboxed) return context.skip();
-    await page.openFile("farewell.txt");
-    await page.typeText("More", { at: "start" });
-    const rows = await page.rows(PLAN, described("Change the words", "1 file changed since"));
-    assert.equal(find(rows, "Change the words").icon, "warning");
-    assert.match(find(rows, "Change the words").name, /done, 1 file changed since it was verified by python3/);
-    await picture(page, "stale");
-    await page.page.keyboard.press("Control+Z");
-    await page.rows(PLAN, described("Change the words", "proved"));
-  },
-);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, runTask, useAgent } from "./agent.mjs";
+import { edit, remove, rename, runTask, useAgent } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const cell = (source) => ({ cell_type: "markdown", metadata: {}, source: [source] });
@@ -12,6 +12,7 @@ const notebook = (...sources) =>
   `${JSON.stringify({ cells: sources.map(cell), metadata: {}, nbformat: 4, nbformat_minor: 5 }, undefined, 1)}\n`;
 const CHART = ["first", "second", "third"];
 const MANY = Array.from({ length: 11 }, (_, number) => `closed${number}.txt`);
+const OPEN = ["gone.ipynb", "old.ipynb", "open.ipynb"];
 const lineOf = (source) =>
   notebook(...CHART)
     .split("\n")
@@ -25,6 +26,8 @@ const editorTest = useAgent(
         edit("chart.ipynb", "third", "THIRD"),
         edit("notes.md", "old", "new"),
         edit("open.ipynb", "first", "FIRST"),
+        remove("gone.ipynb"),
+        rename("old.ipynb", "new.ipynb"),
         ...MANY.map((name) => edit(name, "old", "new")),
       ],
     },
@@ -34,7 +37,7 @@ const editorTest = useAgent(
     workspace: {
       "chart.ipynb": notebook(...CHART),
       "notes.md": "# old\n",
-      "open.ipynb": notebook(...CHART),
+      ...Object.fromEntries(OPEN.map((name) => [name, notebook(...CHART)])),
       ...Object.fromEntries(MANY.map((name) => [name, "old\n"])),
     },
     settings: { "workbench.editorAssociations": { "*.md": "vscode.markdown.preview.editor" } },
@@ -92,12 +95,17 @@ editorTest("outside of the diffs, the files do not open as text", async ({ page 
 editorTest(
   "fault 146: a file that is open as a notebook stays proposed, and the server writes the closed files",
   async ({ page, workspace }) => {
+    for (const name of OPEN.slice(0, 2)) {
+      await page.openFile(name);
+      await page.rowAction(VIEW, name, "Accept");
+      await page.toast(`${name} is open as a notebook`);
+    }
     await page.openFile("open.ipynb");
     await page.runCommand("Agent: Accept All");
     await page.toast("open.ipynb is open as a notebook");
     await page.until("the closed files", () => MANY.every((name) => isSaved(workspace, "new\n", name)));
-    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "open.ipynb"));
-    assert.ok(isSaved(workspace, notebook(...CHART), "open.ipynb"));
+    await page.rows(VIEW, (rows) => OPEN.every((name) => rows.some(({ label }) => label === name)));
+    assert.ok(OPEN.every((name) => isSaved(workspace, notebook(...CHART), name)));
     assert.ok((await page.tabs()).every(({ label }) => !MANY.includes(label)));
   },
 );

@@ -1,4 +1,4 @@
-// The review of created, deleted and renamed files and of one plan step: order, marks, diffs, decisions and undo.
+// The review of created, deleted and renamed files and of one plan step: order, marks, diffs and decisions.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -45,10 +45,7 @@ const editorTest = useAgent(
   },
 );
 const there = (workspace, name) => fs.existsSync(path.join(workspace, name));
-/** Whether a file has this text. VS Code creates a file before it saves its text. */
-const hasText = (workspace, name, text) => there(workspace, name) && disk(workspace, name) === text;
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
-const has = (label) => (rows) => rows.some((row) => row.label === label);
 const lacks = (label) => (rows) => rows.length > 0 && !rows.some((row) => row.label === label);
 const byLabel = (rows) => Object.fromEntries(rows.map((row) => [row.label, row]));
 
@@ -107,68 +104,6 @@ editorTest("a renamed file's row below its step opens its diff", async ({ page }
   await page.tab("old.txt → new.txt (renamed, proposed), this step");
 });
 
-editorTest("a deletion is accepted and undone", async ({ page, workspace }) => {
-  await page.openFile("gone.txt");
-  await page.clickRow(VIEW, "gone.txt");
-  await page.tab("gone.txt (deleted, proposed)");
-  await page.rowAction(VIEW, "gone.txt", "Accept");
-  await page.until("the file to be gone", () => !there(workspace, "gone.txt"));
-  await page.rows(VIEW, lacks("gone.txt"));
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.until("the file to be back", () => hasText(workspace, "gone.txt", "to be deleted\n"));
-  await page.rows(VIEW, has("gone.txt"));
-});
-
-editorTest("a file with unsaved text is not deleted", async ({ page, workspace }) => {
-  await page.openFile("typed.txt");
-  await page.typeText("mine", { at: "end" });
-  await page.tab("typed.txt", (tab) => tab.dirty);
-  await page.rows(VIEW, (rows) => rows.some(({ label, icon }) => label === "typed.txt" && icon === "warning"));
-  await page.rowAction(VIEW, "typed.txt", "Accept Proposed");
-  await page.toast("has unsaved changes, which would be lost");
-  assert.ok(there(workspace, "typed.txt"));
-  await page.editorLines((lines) => lines.join("|") === "to be deleted too|mine");
-});
-
-editorTest(
-  "a rename is accepted: the open file stays open under its new name, and an undo reverts that",
-  async ({ page, workspace }) => {
-    await page.openFile("old.txt");
-    await page.clickRow(VIEW, "old.txt");
-    await page.tab("old.txt → new.txt (renamed, proposed)");
-    await page.rowAction(VIEW, "old.txt", "Accept");
-    await page.until("the new name on disk", () => there(workspace, "new.txt") && !there(workspace, "old.txt"));
-    await page.until("the tab under its new name", async () =>
-      (await page.tabs()).some((tab) => tab.label === "new.txt"),
-    );
-    await page.viewTitleAction(VIEW, "Undo Review");
-    await page.until("the old name on disk", () => there(workspace, "old.txt") && !there(workspace, "new.txt"));
-    await page.until("the tab under its old name", async () =>
-      (await page.tabs()).some((tab) => tab.label === "old.txt"),
-    );
-    await page.rows(VIEW, has("old.txt"));
-  },
-);
-
-editorTest(
-  "a rename with changed lines keeps the other bytes, is saved, and is undone",
-  async ({ page, workspace }) => {
-    const original = disk(workspace, "turned.txt");
-    await page.rowAction(VIEW, "turned.txt", "Accept");
-    await page.until(
-      "the new file",
-      () => there(workspace, "sub/turned.txt") && disk(workspace, "sub/turned.txt") === original.replace("two", "TWO"),
-    );
-    assert.ok(!there(workspace, "turned.txt"));
-    await page.viewTitleAction(VIEW, "Undo Review");
-    await page.until(
-      "the file as it was",
-      () => there(workspace, "turned.txt") && disk(workspace, "turned.txt") === original,
-    );
-    assert.ok(!there(workspace, "sub/turned.txt"));
-  },
-);
-
 editorTest("a renamed file keeps its unsaved text, which stays unsaved", async ({ page, workspace }) => {
   await page.openFile("old.txt");
   await page.typeText("mine\n", { at: "end" });
@@ -179,14 +114,6 @@ editorTest("a renamed file keeps its unsaved text, which stays unsaved", async (
   await page.editorLines((lines) => lines.includes("mine"));
   await page.tab("new.txt", (tab) => tab.dirty);
   assert.equal(disk(workspace, "new.txt"), "the same\n");
-});
-
-editorTest("a new file is accepted, and an undo removes it again", async ({ page, workspace }) => {
-  await page.rowAction(VIEW, "fresh.txt", "Accept");
-  await page.until("the new file", () => hasText(workspace, "sub/fresh.txt", "fresh\n"));
-  await page.viewTitleAction(VIEW, "Undo Review");
-  await page.until("no new file", () => !there(workspace, "sub/fresh.txt"));
-  await page.rows(VIEW, has("fresh.txt"));
 });
 
 editorTest("Accept All Shown in a step's diff accepts only that step", async ({ page, workspace }) => {

@@ -1,4 +1,4 @@
-// The review of 25 files: with the keyboard alone, in one diff for all, and all at once.
+// The review of 25 files: with the keyboard alone, and all at once.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -74,30 +74,6 @@ editorTest("all files are accepted at once and undone, and no tab is opened for 
   }
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === FILES[0]));
   assert.equal(await open(), tabs);
-});
-
-editorTest("decided files leave the diff of all files, and the focus does not move", async ({ page, workspace }) => {
-  const accepted = (file) => page.until(`${file} on disk`, () => disk(workspace, file) === second);
-  const title = (count) => `Proposed: Change many files (${count} files)`;
-  await page.typeCommand("Agent: Review All Changes");
-  await page.tab(title(25));
-  for (const [index, file] of FILES.slice(0, 2).entries()) {
-    await page.diffLines("modified", { file, wanted: (lines) => lines.includes("THREE") });
-    await page.editorFocus();
-    await line(page, 3);
-    await page.press("Alt+y");
-    await accepted(file);
-    await page.tab(title(24 - index));
-  }
-  await page.until("the count", async () => (await page.viewDescription(VIEW)) === "23 of 25 files left");
-  await page.rowAction(VIEW, FILES[3], "Accept");
-  await accepted(FILES[3]);
-  await page.tab(title(22));
-  await focusInList(page);
-  await page.runCommand("Agent: Accept All");
-  await page.until("all on disk", () => FILES.every((file) => disk(workspace, file) === second));
-  await page.tab("open.txt");
-  await page.editorFocus();
 });
 
 function seconds(began) {

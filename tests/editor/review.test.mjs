@@ -1,5 +1,5 @@
-// The review of proposed text: merged with what the user types, amended in the diff, in conflict, rejected with a reason,
-// and undone.
+// The review of proposed text: merged with what the user types, amended in the diff, in conflict, and rejected with a
+// reason.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -21,7 +21,6 @@ const editorTest = useAgent(
         ...capitals("amend.txt", "three"),
         ...capitals("stale.txt", "four"),
         ...capitals("half.txt", "five", "nine"),
-        ...capitals("theirs.txt", "six"),
         ...capitals("reason.txt", "seven"),
       ],
     },
@@ -31,7 +30,7 @@ const editorTest = useAgent(
   ],
   {
     workspace: Object.fromEntries(
-      ["merge", "typed", "amend", "stale", "half", "theirs", "reason"].map((name) => [`${name}.txt`, before]),
+      ["merge", "typed", "amend", "stale", "half", "reason"].map((name) => [`${name}.txt`, before]),
     ),
     viewport: { width: 1280, height: 1100 },
   },
@@ -160,23 +159,6 @@ editorTest(
   },
 );
 
-editorTest("a conflict is resolved with the proposed text", async ({ page }) => {
-  await page.openFile("theirs.txt");
-  await page.clickLine("six");
-  await page.insertText("-mine");
-  await page.rows(VIEW, (all) => all.some((row) => row.label === "Line 6" && row.icon === "warning"));
-  await page.clickRow(VIEW, "Line 6");
-  await page.tab("theirs.txt (yours ↔ proposed)");
-  await page.titleAction("Accept This File");
-  await page.toast("theirs.txt: You changed these lines");
-  await page.openFile("theirs.txt");
-  await page.editorLines(shows("six-mine"));
-  assert.deepEqual(await page.rowActions(VIEW, "theirs.txt"), await page.rowActions(VIEW, "Line 6"));
-  await page.rowAction(VIEW, "theirs.txt", "Accept Proposed");
-  await page.rows(VIEW, lacks("theirs.txt"));
-  await page.editorLines(shows("SIX"));
-});
-
 editorTest("a rejection can have a reason, and closing the input rejects nothing", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 7");
   await page.diffLines("modified", { wanted: shows("SEVEN") });
@@ -188,32 +170,4 @@ editorTest("a rejection can have a reason, and closing the input rejects nothing
   await page.fillInput("Seven is spelt small here.", { title: "Agent: Reject with Reason" });
   assert.match(await page.welcome(VIEW), /There are no changes to review/);
   assert.equal(disk(workspace, "reason.txt"), before);
-});
-
-editorTest(
-  "undo and redo move back and forth through the review, even if nothing is left to review",
-  async ({ page, workspace }) => {
-    await page.viewTitleAction(VIEW, "Undo Review");
-    await page.rows(VIEW, has("Line 7"));
-    await page.viewTitleAction(VIEW, "Redo Review");
-    assert.match(await page.welcome(VIEW), /There are no changes to review/);
-    await page.runCommand("Agent: Undo Review");
-    await page.rows(VIEW, has("Line 7"));
-    await page.rowAction(VIEW, "reason.txt", "Accept");
-    await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
-    await page.viewTitleAction(VIEW, "Undo Review");
-    await page.until("the file as it was", () => disk(workspace, "reason.txt") === before);
-    await page.rows(VIEW, has("Line 7"));
-  },
-);
-
-editorTest("an undo that would remove the user's text is refused with the reason", async ({ page, workspace }) => {
-  await page.rowAction(VIEW, "reason.txt", "Accept");
-  await page.until("the change on disk", () => disk(workspace, "reason.txt") === changed(["seven", "SEVEN"]));
-  await page.openFile("reason.txt");
-  await page.clickLine("SEVEN");
-  await page.insertText("-mine");
-  await page.runCommand("Agent: Undo Review");
-  await page.toast("reason.txt");
-  await page.editorLines(shows("SEVEN-mine"));
 });

@@ -126,7 +126,6 @@ export function editorVerbs({ page, until, act }) {
 
     /** Clicks on a button above the active editor, or on the entry with that name in the overflow menu. */
     titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
-    titleActions: () => buttons.labels(group.locator(".editor-actions")),
 
     /** Opens a file of the workspace by its path, with Quick Open. */
     openFile: async (file) => {

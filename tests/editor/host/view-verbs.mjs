@@ -128,8 +128,6 @@ export function viewVerbs({ page, until, act }) {
         await row.and(toggled).waitFor({ timeout: TOGGLE_LIMIT });
       });
     },
-    checkRow: (view, which) =>
-      onRow("the checkbox", view, which, (row) => buttons.click(row.locator(".custom-view-tree-node-item-checkbox"))),
 
     /** Clicks on an inline button of a row, given the beginning of its label. */
     rowAction: (view, which, label) =>
@@ -184,10 +182,6 @@ export function viewVerbs({ page, until, act }) {
     welcome: (view) =>
       until(`the welcome text of "${view}"`, async () =>
         (await pane(view).locator(".welcome-view-content").innerText()).trim(),
-      ),
-    pressWelcome: (view, button) =>
-      act(`the button "${button}" in the empty view "${view}"`, () =>
-        pane(view).locator(".welcome-view-content .monaco-button", { hasText: button }).click(),
       ),
 
     describeViews: async () => {
