@@ -67,14 +67,6 @@ editorTest("a file can be rejected in the title bar of its diff", async ({ page,
   assert.equal(content(workspace), "a\n");
 });
 
-editorTest("the next task in the stopped session works", async ({ page }) => {
-  await page.runCommand("Agent: Follow Up");
-  await page.fillInput("Go on");
-  await page.until("the end of the run", async () =>
-    (await page.statusItem("fairlead.status")).icons.includes("codicon-checklist"),
-  );
-});
-
 editorTest(
   "if the server is killed, the crash is reported, files stay unchanged, and a new server runs the next task",
   async ({ page, code, workspace }) => {
