@@ -54,18 +54,6 @@ async def test_l10_fault_23_the_same_call_many_times_ends_the_run(connect: Conne
         assert api.refusals == []
 
 
-async def test_l10_a_command_with_another_result_each_time_runs_again(connect: Connect) -> None:
-    """docs/plan.md L10: such a command polls something, for example a server. In one answer, it runs once."""
-    call = Call("bash", {"command": "echo $RANDOM$RANDOM$RANDOM"})
-    with FakeApi(turns=[say(call), say(call), say(call, call), DONE]) as api:
-        async with connect(api, answers={"agent/approve": lambda _: {"option": "allow_once"}}) as client:
-            await client.run()
-        texts = [block["content"] for number in (1, 2, 3) for block in results(api, number)]
-        assert ["Not run" in text for text in texts] == [False, False, False, True]
-        assert len(set(texts)) == 4
-        assert api.refusals == []
-
-
 async def test_l14_a_token_budget_pauses_the_run(connect: Connect, workspace: Path) -> None:
     """docs/plan.md L14: the message names the limit and the value; the next prompt continues with a new budget."""
     look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 600}) for n in range(3)]

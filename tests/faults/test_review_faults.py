@@ -98,27 +98,6 @@ async def test_fault_10_an_editor_that_applies_everything_and_reports_failure(wo
         assert len(client.all("workspace/applyEdit")) == 1
 
 
-async def test_fault_10_an_editor_that_writes_something_else(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 10: its changes to the hunk's lines are a conflict and are not overwritten; others are merged."""
-    (workspace / "a").write_text(LINES)
-    (workspace / "b").write_text(LINES)
-    calls = [edit("a", "line 5\n", "LINE 5\n"), edit("b", "line 5\n", "LINE 5\n")]
-    async with Client(workspace, settings=replay({"calls": calls}, {"text": "."})) as client:
-
-        def apply(params: Json) -> Json:
-            (workspace / "a").write_text(LINES.replace("line 5", "odd 5"))
-            (workspace / "b").write_text(LINES.replace("line 9", "odd 9"))
-            client.answers["workspace/applyEdit"] = client.apply_edit
-            return {"applied": False}
-
-        client.answers["workspace/applyEdit"] = apply
-        session = (await client.run())["sessionId"]
-        outcomes = await accept(client, session)
-        assert {name: outcome for name, (outcome, _) in outcomes.items()} == {"a": "conflict", "b": "applied"}
-        assert (workspace / "a").read_text() == LINES.replace("line 5", "odd 5")
-        assert (workspace / "b").read_text() == LINES.replace("line 9", "odd 9").replace("line 5", "LINE 5")
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_fault_08_typing_elsewhere_while_an_accept_is_under_way(
     workspace: Path, replay: Replay, when: str

@@ -1,7 +1,6 @@
 """Errors of the Messages API: their kind, their advice, and whether they are retried."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -11,84 +10,53 @@ from fairlead.models.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, MidStreamError
 
-SPENT = "You have reached your specified API usage limits."
+RETRIED = ("rate_limit", "overloaded", "internal")
+# in each line: the error's status, type and sometimes its code, its text, Fairlead's kind, and a part of the advice
+ERRORS = """
+400 invalid_request_error | Your credit balance is too low to access the Anthropic API. | billing | Add credit
+429 rate_limit_error enforced_spend_limit_reached | You have reached your usage limits. | billing | Add credit
+429 rate_limit_error ramp_limit_exceeded | Wait | rate_limit | The rate limit is reached
+401 authentication_error | invalid x-api-key | auth | “Agent: Set API Key”
+402 billing_error | no credit | billing | Add credit, raise the limit or use another key
+403 permission_error | not allowed | auth | Choose another model
+404 not_found_error | model: nope | invalid_request | model's name (“MODEL”)
+413 request_too_large | too large | context_overflow | too large
+400 invalid_request_error | max_tokens: no | invalid_request | refused the request
+400 invalid_request_error | prompt is too long: 200001 tokens > 200000 maximum | context_overflow | too long for
+400 invalid_request_error | the request exceeds the available context size | context_overflow | too long for the model
+422 invalid_request_error | no | invalid_request | refused the request
+408 timeout_error | slow | overloaded | took too long
+409 conflict | again | overloaded | took too long
+429 rate_limit_error | slow down | rate_limit | The rate limit is reached
+500 api_error | oops | internal | reported an internal error
+502 ? | bad gateway | internal | reported an internal error
+504 timeout_error | gateway | internal | reported an internal error
+529 overloaded_error | Overloaded | overloaded | The model is overloaded
+"""
 
 
-def error_body(error_type: str, message: str, code: str) -> dict[str, Any]:
-    """The body of an error with a code, as the API sends it."""
-    return {
-        "type": "error",
-        "error": {"type": error_type, "message": message, "details": {"error_code": code}},
-    }
-
-
-ERRORS = {
-    "400, no credit": (
-        HttpError(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
-        "billing",
-        False,
-        "Add credit, raise the limit or use another key",
-    ),
-    "429, until next month": (
-        HttpError(
-            429, "rate_limit_error", SPENT, body=error_body("rate_limit_error", SPENT, "enforced_spend_limit_reached")
-        ),
-        "billing",
-        False,
-        "Add credit, raise the limit or use another key",
-    ),
-    "429, too fast": (
-        HttpError(429, "rate_limit_error", "Wait", body=error_body("rate_limit_error", "Wait", "ramp_limit_exceeded")),
-        "rate_limit",
-        True,
-        "The rate limit is reached",
-    ),
-    "401": (HttpError(401, "authentication_error", "invalid x-api-key"), "auth", False, "“Agent: Set API Key”"),
-    "402": (HttpError(402, "billing_error", "no credit"), "billing", False, "Add credit, raise the limit"),
-    "403": (HttpError(403, "permission_error", "not allowed"), "auth", False, "Choose another model"),
-    "404": (HttpError(404, "not_found_error", "model: nope"), "invalid_request", False, f"model's name (“{MODEL}”)"),
-    "413": (HttpError(413, "request_too_large", "too large"), "context_overflow", False, "too large"),
-    "400": (HttpError(400, "invalid_request_error", "max_tokens: no"), "invalid_request", False, "refused the request"),
-    "400, full": (
-        HttpError(400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"),
-        "context_overflow",
-        False,
-        "too long for the model",
-    ),
-    "400, full, elsewhere": (
-        HttpError(400, "invalid_request_error", "the request exceeds the available context size"),
-        "context_overflow",
-        False,
-        "too long for the model",
-    ),
-    "422": (HttpError(422, "invalid_request_error", "no"), "invalid_request", False, "refused the request"),
-    "408": (HttpError(408, "timeout_error", "slow"), "overloaded", True, "took too long"),
-    "409": (HttpError(409, "conflict", "again"), "overloaded", True, "took too long"),
-    "429": (HttpError(429, "rate_limit_error", "slow down"), "rate_limit", True, "The rate limit is reached"),
-    "500": (HttpError(500, "api_error", "oops"), "internal", True, "reported an internal error"),
-    "502": (HttpError(502, "?", "bad gateway"), "internal", True, "reported an internal error"),
-    "504": (HttpError(504, "timeout_error", "gateway"), "internal", True, "reported an internal error"),
-    "529": (HttpError(529, "overloaded_error", "Overloaded"), "overloaded", True, "The model is overloaded"),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-async def test_fault_25_an_error_says_its_kind_and_what_to_do(name: str) -> None:
+@pytest.mark.parametrize("line", ERRORS.replace("MODEL", MODEL).strip().splitlines())
+async def test_fault_25_an_error_says_its_kind_and_what_to_do(line: str) -> None:
     """docs/faults.md 18 and 25: a request is retried only if this can help. The message has advice, and quotes the
     model's server.
     """
-    error, kind, retryable, advice = ERRORS[name]
+    name, said, kind, advice = line.split(" | ")
+    status, error_type, *code = name.split()
+    retryable = kind in RETRIED
+    details = {"type": error_type, "message": said, "details": {"error_code": code[0]}} if code else {}
+    body = {"type": "error", "error": details} if code else None
+    error = HttpError(int(status), error_type, said, body=body)
     with FakeApi([error] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
             failed = await failure(model)
         assert (failed.kind, failed.retryable) == (kind, retryable)
         assert advice in failed.message
-        assert f"({error.status}: {error.message})" in failed.message
+        assert f"({status}: {said})" in failed.message
         assert retryable == (
             f"Fairlead tried {MAX_ATTEMPTS} times. Your task and proposals are saved" in failed.message
         )
         # after a 400 without details, two more are sent: without most optional fields, then also without the cache mark
-        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if "max_tokens" in error.message else 1)
+        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if "max_tokens" in said else 1)
 
 
 async def test_fault_18_overloaded_twice_then_fine() -> None:

@@ -52,14 +52,6 @@ async def test_a_request_has_the_expected_fields_and_headers() -> None:
         assert request.headers["content-type"] == "application/json"
 
 
-async def test_unknown_events_fields_and_deltas_are_ignored() -> None:
-    """A later version of the API may add some."""
-    with FakeApi([Turn((Text("Hi."), Call("bash", {"command": "ls"})), extra_events=True)]) as api:
-        async with opened(api) as model:
-            last = await reply(model)
-        assert (last.text, last.calls[0].input) == ("Hi.", {"command": "ls"})
-
-
 async def test_thinking_is_sent_back_unchanged() -> None:
     """The API refuses thinking that was changed, omitted or moved, even if it is between calls or has no text."""
     turns = [

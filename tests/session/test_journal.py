@@ -1,7 +1,6 @@
 """The journal of a session: every complete line is restored, wherever writing was interrupted."""
 
 import json
-import os
 import resource
 import signal
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from fairlead.edits.undo import Decision, DecisionLog, FileDecision
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.journal import SMALL_BYTES, Journals
-from fairlead.session.store.lock import Lock, Locked
+from fairlead.session.store.lock import Locked
 from fairlead.session.store.reader import JournalInfo
 from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
 
@@ -185,23 +184,6 @@ def test_fault_46_a_journal_has_one_writer(tmp_path: Path) -> None:
     other, _ = journals.open(JournalInfo(ID, (ROOT,), 0.0, None))
     other.delete()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
-    """The lock of a killed process is free immediately."""
-    path = tmp_path / "x.lock"
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        Lock(path)
-        os.write(writing, b"x")
-        signal.pause()
-    os.read(reading, 1)
-    with pytest.raises(Locked):
-        Lock(path)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    Lock(path).release()
 
 
 @contextmanager

@@ -99,21 +99,6 @@ def test_fault_06_a_change_on_disk_is_a_conflict_until_it_is_undone(files: Files
     assert not proposal.in_conflict
 
 
-def test_fault_06_a_change_beside_the_edit_is_merged(files: Files, documents: Documents, path: Path) -> None:
-    """docs/faults.md 6: a change on disk or in the editor appears in the proposal that the agent reads."""
-    path.write_text("one\ntwo\nthree\n")
-    propose(files, path, "one\nTWO\nthree\n")
-    path.write_text("one\ntwo\nthree\nfour\n")
-    run_sync(files.observe([path]))
-    assert files.read(path) == "one\nTWO\nthree\nfour\n"
-    documents.type(path, "zero\none\ntwo\nthree\nfour\n")
-    run_sync(files.observe([path]))
-    assert files.read(path) == "zero\none\nTWO\nthree\nfour\n"
-    proposal = files.proposal(path)
-    assert proposal is not None
-    assert (proposal.base, proposal.in_conflict) == ("zero\none\ntwo\nthree\nfour\n", False)
-
-
 def test_a_change_with_the_same_size_and_time_is_seen_before_a_decision(files: Files, path: Path) -> None:
     """docs/faults.md 6: elsewhere the signature is enough, but before an accept the bytes themselves are compared."""
     propose(files, path, "proposed\n")

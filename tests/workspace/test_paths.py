@@ -4,9 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from fairlead.agent.errors import ToolError
 from fairlead.code.uris import file_path
@@ -173,26 +171,6 @@ def test_an_impossible_path_is_refused(roots: Roots, given: str, said: str) -> N
         roots.resolve(given)
     assert str(error.value).startswith(said)
     assert len(str(error.value)) < 300
-
-
-PARTS = st.sampled_from(["..", ".", "", "sub", "deep", "a.py", "in", "out", "..foo", "日本", "/", "ws-evil", "ws"])
-
-
-@links
-@given(st.lists(PARTS, max_size=7).map("/".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_fault_32_33_no_combination_leads_out(roots: Roots, given: str) -> None:
-    """docs/faults.md 32 and 33: a path that is not refused is inside, before and after all links are followed."""
-    for name, target in (("in", "sub/deep"), ("out", "../ws-evil")):
-        if not (roots.first.path / name).is_symlink():
-            (roots.first.path / name).symlink_to(target)
-    try:
-        path = roots.resolve(given)
-    except PathEscape:
-        return
-    assert Path(os.path.realpath(path)).is_relative_to(roots.first.real)
-    assert path.is_relative_to(roots.first.path)
-    assert roots.resolve(roots.relative(path)) == path
 
 
 def test_a_path_outside_is_shown_as_absolute(roots: Roots) -> None:
