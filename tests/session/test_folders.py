@@ -133,7 +133,9 @@ async def test_a_folder_goes_with_the_last_file_that_a_tool_deletes_or_moves() -
 
 @pytest.mark.parametrize("editor", EDITORS)
 async def test_a_folder_takes_the_place_of_a_file(editor: type[Editor]) -> None:
-    """An accept replaces the file with the folder, and an undo the folder with the file."""
+    """An accept replaces the file with the folder, and an undo the folder with the file. If the folder has other files,
+    they stay.
+    """
     async with boxed_session(["src/deep/a", "lib"], editor) as agent:
         before = agent.tree
         await agent.bash("rm lib; mv src lib")
@@ -141,6 +143,11 @@ async def test_a_folder_takes_the_place_of_a_file(editor: type[Editor]) -> None:
         assert paths_in(agent.tree) == ["lib/", "lib/deep/", "lib/deep/a"]
         assert {each.outcome for each in await undo.undo(agent.session)} == {"applied"}
         assert agent.tree == before
+        await undo.redo(agent.session)
+        (agent.folder / "lib" / "mine").write_text("mine\n")
+        outcomes = {each.path.name: (each.outcome, each.message) for each in await undo.undo(agent.session)}
+        assert outcomes == {"lib": ("failed", "lib is a folder, not a file."), "a": ("applied", "")}
+        assert paths_in(agent.tree) == ["lib/", "lib/mine", "src/", "src/deep/", "src/deep/a"]
 
 
 @pytest.mark.parametrize("command", ["mkdir -p made/deep", "mkdir -p made/deep; touch made/deep/x.o"])
