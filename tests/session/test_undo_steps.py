@@ -361,3 +361,19 @@ def test_a_file_is_not_restored_where_the_agent_proposes_to_move_another_one(tmp
     harness.reject()
     run_sync(undo_item(harness.session, "1"))
     assert harness.tree == {"a": "a", "b": "b"}
+
+
+def test_a_new_file_that_another_item_changed_since_stays(tmp_path: Path) -> None:
+    """The message says what to do. Without the later change, the file can be removed."""
+    harness = SessionHarness(tmp_path)
+    harness.call("write_file", path="a", content="one\n")
+    harness.accept()
+    harness.item_id = "2"
+    harness.call("edit_file", path="a", old_text="one", new_text="two")
+    harness.accept()
+    [outcome] = run_sync(undo_item(harness.session, "1"))
+    reason = "a has been changed again since. Undo that first, or edit the file yourself."
+    assert (outcome.outcome, outcome.message, harness.tree) == ("failed", reason, {"a": "two\n"})
+    for item in ("2", "1"):
+        run_sync(undo_item(harness.session, item))
+    assert harness.tree == {}
