@@ -16,21 +16,6 @@ from support.client import Client
 pytestmark = pytest.mark.slow
 
 
-async def test_a_storage_folder_that_cannot_be_written(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """A storage folder that cannot be written is reported once, and the session continues in memory."""
-    (workspace / "a.txt").write_text("one\n")
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    settings = replay({"calls": edits(("one", "1"))}, {"text": "."}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=blocked) as client:
-        session = await client.run()
-        assert session["stopReason"] == "end_turn"
-        assert len(client.last("agent/edits")["files"]) == 1
-        await client.run("Again.", sessionId=session["sessionId"])
-        messages = client.all("window/showMessage")
-        assert ["cannot be saved" in one["message"] for one in messages] == [True]
-
-
 async def with_small_storage(workspace: Path, settings: Json, storage: Path, options: str) -> Client:
     """A client whose server has its storage on a file system of its own, in memory, with these options of `mount`."""
     if sys.platform != "linux" or shutil.which("unshare") is None:
@@ -127,38 +112,6 @@ async def test_after_a_full_disk_everything_is_saved(workspace: Path, replay: Re
     async with Client(workspace, settings=settings, storage=blocked) as again:
         opened = await again.request("agent/sessions/open", {"sessionId": session})
         assert len(opened["edits"]["files"]) == 1
-
-
-DAMAGED = {
-    "an invalid row": '{"row":["t","never",0,0]}\n',
-    "an invalid time": '{"at":1.0,"phase":["running",1e300]}\n',
-    "an invalid message": '{"at":1.0,"messages":[0,[{"role":"user","content":"plain"}]]}\n',
-    "an invalid plan": '{"at":1.0,"plan":{"rounds":0,"version":"x","revision":null,"items":[]}}\n',
-    "an infinite number": '{"at":1.0,"edits_version":Infinity}\n',
-    "an infinite number in a row": '{"row":["t",1.0,Infinity,0]}\n',
-    "brackets": "[" * 100_000 + "\n",
-}
-
-
-@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
-async def test_a_damaged_file_hides_no_other_session(workspace: Path, replay: Replay, storage: Path, line: str) -> None:
-    """docs/faults.md 22 and 65: the other session is listed and opens; the damaged one is listed or reported."""
-    (workspace / "a.txt").write_text("one\n")
-    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=storage) as client:
-        session = (await client.run())["sessionId"]
-    good = storage / "sessions" / f"{session}.jsonl"
-    damaged = good.with_name("bad000000000.jsonl")
-    damaged.write_text(good.read_text() + line)
-    before = damaged.read_text()
-    async with Client(workspace, settings=settings, storage=storage) as client:
-        rows = (await client.request("agent/sessions/list", {}))["sessions"]
-        assert session in [row["sessionId"] for row in rows]
-        opened = await client.request("agent/sessions/open", {"sessionId": session})
-        assert len(opened["edits"]["files"]) == 1
-        messages = [one["message"] for one in client.all("window/showMessage")]
-        reported = damaged.read_text() == before and "cannot be read" in " ".join(messages)
-        assert len(rows) == 2 or reported, "neither listed nor reported"
 
 
 async def test_fault_65_an_unreadable_file_is_reported_once(workspace: Path, replay: Replay, storage: Path) -> None:

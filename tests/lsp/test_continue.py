@@ -1,13 +1,12 @@
 """`agent/runTask` with `continue` (docs/protocol.md): the server writes the prompt."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lsp.restarts import journal, kill
+from lsp.restarts import kill
 from support.client import Client
 from support.fake_api import Call, FakeApi, Text, Turn
 
@@ -128,23 +127,6 @@ async def test_a_run_continues_in_its_mode_after_a_restart(
         assert (len(api.requests), api.refusals) == (3, [])
 
 
-async def test_a_session_saved_without_a_mode_can_edit(workspace: Path, connect: Connect, storage: Path) -> None:
-    """If the journal has no mode, as in an earlier version, the paused run can propose edits when it continues."""
-    (workspace / "a.txt").write_text("one\n")
-    with FakeApi(turns=[LOOK, CHANGE, DONE]) as api:
-        async with connect(api, storage=storage, settings={"loop": {"maxRounds": 1}}) as client:
-            session = {"sessionId": (await client.run("Look.", mode="ask"))["sessionId"]}
-        file = journal(storage, session["sessionId"])
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        for line in lines:
-            line.pop("mode", None)
-        file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        async with connect(api, storage=storage) as client:
-            await client.request("agent/runTask", {"continue": "paused", **session})
-            assert len((await client.request("agent/sessions/open", session))["edits"]["files"]) == 1
-        assert (len(api.requests), api.refusals) == (3, [])
-
-
 async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspace: Path, connect: Connect) -> None:
     """The mode is that of the last run before the prompt. This also applies to a fork from before the prompt."""
     (workspace / "a.txt").write_text("one\n")
@@ -161,21 +143,21 @@ async def test_a_rewound_session_continues_in_the_mode_before_the_prompt(workspa
         assert (len(api.requests), api.refusals) == (6, [])
 
 
-@pytest.mark.parametrize(
-    ("params", "reason"),
-    [
-        ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue cannot be combined"),
-        ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
-        ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' runs the plan"),
-        ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),
-        ({"prompt": "Greet.", "mode": "careful"}, "params.mode 'careful' is unknown; use agent, plan or ask"),
-        ({}, "params.prompt is missing"),
-    ],
-)
-async def test_contradictory_params_are_refused(workspace: Path, replay: Replay, params: Json, reason: str) -> None:
+CONTRADICTORY: list[tuple[Json, str]] = [
+    ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue cannot be combined"),
+    ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
+    ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' runs the plan"),
+    ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),
+    ({"prompt": "Greet.", "mode": "careful"}, "params.mode 'careful' is unknown; use agent, plan or ask"),
+    ({}, "params.prompt is missing"),
+]
+
+
+async def test_contradictory_params_are_refused(workspace: Path, replay: Replay) -> None:
     """Missing and unknown params are refused too. The error gives the reason, and the session can still continue."""
     async with Client(workspace, settings=replay({"text": "Done."}, {"text": "And on."})) as client:
         session = {"sessionId": (await client.run("Hello."))["sessionId"]}
-        error = await client.error("agent/runTask", {**session, **params})
-        assert (error.code, error.message.startswith(reason)) == (-32602, True), error.message
+        for params, reason in CONTRADICTORY:
+            error = await client.error("agent/runTask", {**session, **params})
+            assert (error.code, error.message.startswith(reason)) == (-32602, True), error.message
         assert (await client.request("agent/runTask", {"continue": "paused", **session}))["message"] == "And on."

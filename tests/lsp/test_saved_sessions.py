@@ -52,23 +52,6 @@ async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, r
         assert (await client.error("agent/sessions/open", {"sessionId": second})).code == -32602
 
 
-async def test_another_workspace_does_not_see_the_sessions(
-    tmp_path: Path, workspace: Path, replay: Replay, storage: Path
-) -> None:
-    """One storage folder, two workspaces: each has its own sessions."""
-    (workspace / "a.txt").write_text("one\n")
-    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=storage) as client:
-        await client.run()
-    other = tmp_path / "other"
-    other.mkdir()
-    async with Client(other, settings=replay({"text": "."}), storage=storage) as client:
-        assert await listed(client) == {}
-        assert client.last("agent/edits") is None
-    async with Client(workspace, settings=replay({"text": "."}), storage=storage) as client:
-        await client.until(lambda: client.last("agent/edits"))
-
-
 async def test_fault_46_two_windows_share_no_journal(workspace: Path, replay: Replay, storage: Path) -> None:
     """docs/faults.md 46: two servers run on one workspace and one storage. Neither sees proposals or text of the
     other. Each lists the sessions that the other has open, also those that began later, and gets them when the other
