@@ -8,9 +8,9 @@ import pytest
 
 from fairlead.tools.check_run import WITHOUT_RETAINED
 from lsp.test_checks import BEGIN, TICK, results, todo
-from lsp.test_verification import RUN, bash, review, write_workspace
+from lsp.test_verification import bash, review, write_workspace
 from support.calls import edit
-from support.client import Client, Json, WireError
+from support.client import Client, Json
 from support.sandbox import needs_sandbox
 
 Replay = Callable[..., Json]
@@ -99,20 +99,6 @@ async def test_p18_missing_lines_are_named_unless_the_check_fails_anyway(workspa
         [failed] = await run_checks(client, base=True, check="false")
         assert failed["message"].startswith("1 of 2 changes accepted: `false` fails (exit code 1, ")
         assert failed["message"].endswith("It fails with all of them, too.")
-
-
-async def test_p18_a_single_change_is_in_the_singular(workspace: Path, replay: Replay) -> None:
-    """The messages say "1 change", not "1 changes", before and after the user accepts the change."""
-    write_workspace(workspace)
-    turns = [{"calls": [todo(*BEGIN), edit("a.txt", "one", "two")]}, {"text": "Done."}]
-    async with Client(workspace, settings=replay(*turns)) as client:
-        await client.run()
-        only = {"uri": (workspace / "a.txt").as_uri()}
-        [result] = await run_checks(client, target=only, check="true")
-        assert result["message"].startswith("With 1 of 1 undecided change: `true` passes")
-        await review(client, "accept", target=only)
-        [result] = await run_checks(client, base=True, check="true")
-        assert result["message"].startswith("1 of 1 change accepted: `true` passes")
 
 
 async def test_p18_the_setting_checks_after_a_partial_accept(workspace: Path, replay: Replay) -> None:
@@ -255,87 +241,53 @@ async def test_p18_a_check_without_the_changes_runs_beside_the_agents_commands(w
         await run
 
 
-async def test_p18_a_result_is_for_the_text_that_the_check_saw(workspace: Path, replay: Replay) -> None:
-    """If the user accepts a change while a check runs, the result says that files have changed, and does not count for
-    the accepted changes.
-    """
-    write_workspace(workspace)
-    gate = workspace / "gate"
-    gate.write_text("closed\n")
-    async with Client(workspace, settings=replay(*proposes_both())) as client:
-        await client.run()
-        only = [{"uri": (workspace / name).as_uri()} for name in ("a.txt", "b.txt")]
-        await review(client, "accept", target=only[0])
-        running = asyncio.ensure_future(run_checks(client, check=GATED, base=True))
-        await client.until(lambda: client.events("tool_output"))
-        await review(client, "accept", target=only[1])
-        gate.write_text("open\n")
-        [result] = await running
-        assert (result["passed"], result["outdated"]) == (True, True)
-        assert result["message"].endswith("Files have changed since it started, so run it again.")
-        assert client.last("agent/edits")["checked"] is None
-
-
-async def test_p18_a_result_without_the_changes_is_for_the_text_that_both_runs_saw(
-    workspace: Path, replay: Replay
+@pytest.mark.parametrize(
+    ("check", "accepted_before"),
+    [
+        pytest.param(GATED, "a.txt", id="with the accepted changes"),
+        pytest.param(f"grep -q two a.txt && {{ {GATED}; }}", "", id="without the changes"),
+    ],
+)
+async def test_p18_a_result_is_for_the_text_that_the_check_saw(
+    workspace: Path, replay: Replay, check: str, accepted_before: str
 ) -> None:
-    """A check that fails without the changes and passes with them proves nothing if the user accepts one of the changes
-    in the meantime.
+    """If the user accepts a change while a check runs, the result says that files have changed. It does not count for
+    the accepted changes, and proves nothing.
     """
     write_workspace(workspace)
     gate = workspace / "gate"
     gate.write_text("closed\n")
     async with Client(workspace, settings=replay(*proposes_both())) as client:
         await client.run()
-        running = asyncio.ensure_future(run_checks(client, check=f"grep -q two a.txt && {{ {GATED}; }}", base=True))
+        if accepted_before:
+            await review(client, "accept", target={"uri": (workspace / accepted_before).as_uri()})
+        running = asyncio.ensure_future(run_checks(client, check=check, base=True))
         await client.until(lambda: client.events("tool_output"))
         await review(client, "accept", target={"uri": (workspace / "b.txt").as_uri()})
         gate.write_text("open\n")
         [result] = await running
-        assert (result["passed"], result["proves"], result["outdated"]) == (False, False, True)
+        assert (result["passed"], result["proves"], result["outdated"]) == (bool(accepted_before), False, True)
         assert result["message"].endswith("Files have changed since it started, so run it again.")
+        assert client.last("agent/edits")["checked"] is None
 
 
-@pytest.mark.parametrize(
-    ("params", "code", "said"),
-    [
-        pytest.param({}, REFUSED, "No check is set.", id="no check"),
-        pytest.param({"check": "  "}, REFUSED, "No check is set.", id="an empty one"),
-        pytest.param({"check": "true", "base": True}, REFUSED, "no proposed changes to leave out", id="no changes"),
-        pytest.param({"check": "true", "target": {"item": "9"}}, REFUSED, "Nothing is proposed there.", id="no target"),
-        pytest.param(
-            {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "cannot be combined", id="both"
-        ),
-        pytest.param({"check": 3}, INVALID_PARAMS, "params.check must be a string", id="a number"),
-    ],
-)
-async def test_p18_requests_that_cannot_run(
-    workspace: Path, replay: Replay, params: Json, code: int, said: str
-) -> None:
-    write_workspace(workspace)
+REFUSALS: list[tuple[str, Json, int, str]] = [
+    ("run", {}, REFUSED, "No check is set."),
+    ("run", {"check": "  "}, REFUSED, "No check is set."),
+    ("run", {"check": "true", "base": True}, REFUSED, "no proposed changes to leave out"),
+    ("run", {"check": "true", "target": {"item": "9"}}, REFUSED, "Nothing is proposed there."),
+    ("run", {"check": "true", "base": True, "target": {"all": True}}, INVALID_PARAMS, "cannot be combined"),
+    ("run", {"check": 3}, INVALID_PARAMS, "params.check must be a string"),
+    ("minimize", {}, REFUSED, "No check is set."),
+    ("minimize", {"check": "true"}, REFUSED, "Nothing is proposed, so there is nothing to search."),
+    ("minimize", {"check": 3}, INVALID_PARAMS, "params.check must be a string"),
+]
+
+
+async def test_p18_requests_that_cannot_run(workspace: Path, replay: Replay) -> None:
+    """docs/plan.md P18 and P19: they are refused with the reason."""
     async with Client(workspace, settings=replay({"text": "Hello."})) as client:
         result = await client.run()
-        with pytest.raises(WireError, match=said) as caught:
-            await client.request("agent/checks/run", {"sessionId": result["sessionId"], **params})
-        assert caught.value.code == code
-
-
-async def test_p17_a_removed_check_no_longer_decides(workspace: Path, replay: Replay) -> None:
-    """The model's tick is refused because the check fails. After the user removes the check, the next tick counts."""
-    write_workspace(workspace)
-    turns = [
-        {"calls": [todo(*BEGIN, check="sh missing.sh"), edit("a.txt", "one", "two")]},
-        {"calls": [TICK]},
-        {"text": "Hm."},
-        {"calls": [bash(RUN)]},
-        {"calls": [TICK]},
-        {"text": "Done."},
-    ]
-    async with Client(workspace, settings=replay(*turns)) as client:
-        await client.run()
-        plan = client.last("agent/plan")
-        ops = [{"op": "update", "id": "1", "check": ""}]
-        params = {"sessionId": session(client), "revision": plan["revision"], "ops": ops}
-        await client.request("agent/plan/edit", params)
-        await client.run(sessionId=session(client))
-        assert (item(client)["status"], item(client)["verification"]) == ("completed", "verified")
+        for method, params, code, said in REFUSALS:
+            error = await client.error(f"agent/checks/{method}", {"sessionId": result["sessionId"], **params})
+            assert (error.code, said in error.message) == (code, True), (method, params, error.message)

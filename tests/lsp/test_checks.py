@@ -128,29 +128,10 @@ async def test_p17_another_check_of_a_completed_step_runs_without_those_of_the_s
         assert [status for status, _ in steps(client)] == ["completed", "in_progress"]
 
 
-async def test_p17_a_check_of_the_settings_is_for_steps_whose_commands_change_files(
-    workspace: Path, replay: Replay
-) -> None:
-    """docs/plan.md P15: files that a command changes count as the step's changes, as those of `edit_file` do."""
-    write_workspace(workspace)
-    turns = [
-        {"calls": [todo(*BEGIN), bash("sed -i s/one/two/ a.txt && mv b.txt c.txt")]},
-        {"calls": [TICK]},
-        {"text": "Done."},
-    ]
-    async with Client(workspace, settings={**replay(*turns), "checks": [RUN]}) as client:
-        await client.run()
-        assert f"The check of #1 passed: `{RUN}`" in results(client)[1]
-        uris = client.last("agent/plan")["items"][0]["evidence"]["files"]
-        assert sorted(uri.rpartition("/")[2] for uri in uris) == ["a.txt", "b.txt", "c.txt"]
-        assert steps(client) == [("completed", "proved"), ("in_progress", "none")]
-
-
-@pytest.mark.parametrize("check", ["echo x > made.txt", "truncate -s 7G made.txt"])
-async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, check: str) -> None:
+async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay) -> None:
     """All files that a check writes are discarded, even gigabytes. The result tells the model so."""
     write_workspace(workspace)
-    turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
+    turns = [{"calls": [todo(*BEGIN, check="truncate -s 7G made.txt"), TICK]}, {"text": "Done."}]
     async with Client(workspace, settings=replay(*turns)) as client:
         await client.run()
         assert "Its changes were discarded." in results(client)[1]
@@ -165,24 +146,29 @@ async def test_p17_a_check_changes_nothing(workspace: Path, replay: Replay, chec
         pytest.param("no-such-program", "exit code 127", id="missing program"),
         pytest.param("truncate -s 9G made.txt", "a file reached the size limit", id="writes more than a box may"),
         pytest.param("rm a.txt", "settings do not allow this command", id="denied"),
+        pytest.param("sleep 60 # react-scripts test", "variable `CI=true`. The end", id="never ends"),
+        pytest.param(
+            "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock; false",
+            "Checks cannot reach Docker's",
+            id="needs Docker",
+        ),
+        pytest.param(
+            "echo is not a snap cgroup; false",
+            "Checks cannot start programs that were installed as a snap.",
+            id="starts a snap",
+        ),
+        pytest.param(
+            "echo PYTEST_CURRENT_TEST is not set; false",  # a variable that is set here
+            "The user's environment has PYTEST_CURRENT_TEST, but sandboxed commands do not get it.",
+            id="reads a variable",
+        ),
     ],
 )
-async def test_p17_a_check_that_cannot_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
-    """If a check cannot pass, its item stays in progress, and the model reads why."""
-    await check_does_not_pass(workspace, replay, check, said, {"deny": ["rm *"]})
-
-
-async def test_p17_a_check_that_never_ends(workspace: Path, replay: Replay) -> None:
-    """The check is killed at the time limit of commands. If it looks like a watcher, the result suggests `CI=true`."""
-    limits: Json = {"timeoutSeconds": 1}
-    await check_does_not_pass(workspace, replay, "sleep 60", "killed at the time limit", limits)
-    await check_does_not_pass(workspace, replay, "sleep 60 # react-scripts test", "variable `CI=true`. The end", limits)
-
-
-async def check_does_not_pass(workspace: Path, replay: Replay, check: str, said: str, limits: Json) -> None:
+async def test_p17_a_check_that_does_not_pass(workspace: Path, replay: Replay, check: str, said: str) -> None:
+    """The item stays in progress, and the model reads why, and what checks cannot reach, start or read."""
     write_workspace(workspace)
     turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"text": "Done."}]
-    settings = {**replay(*turns), "bash": limits}
+    settings = {**replay(*turns), "bash": {"deny": ["rm *"], "timeoutSeconds": 1 if "sleep" in check else 60}}
     async with Client(workspace, settings=settings) as client:
         await client.run()
         assert said in results(client)[1]
@@ -206,30 +192,6 @@ async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Pa
         assert "Checks have no network, and their localhost has none" in refused
         assert "The check of #1 holds" in passed
         assert steps(client)[0][0] == "completed"
-
-
-@pytest.mark.parametrize(
-    ("output", "said"),
-    [
-        (
-            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock",
-            "Checks cannot reach Docker's",
-        ),
-        (
-            "/user.slice/x.scope is not a snap cgroup",
-            "Checks cannot start programs that were installed as a snap.",
-        ),
-        (
-            "PYTEST_CURRENT_TEST is not set",  # a variable that is set here
-            "The user's environment has PYTEST_CURRENT_TEST, but sandboxed commands do not get it.",
-        ),
-    ],
-)
-async def test_p17_a_check_that_needs_something_outside_of_the_sandbox(
-    workspace: Path, replay: Replay, output: str, said: str
-) -> None:
-    """The model's tick is refused, and the refusal says what checks cannot reach, start or read."""
-    await check_does_not_pass(workspace, replay, f"echo {output}; false", said, {})
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:

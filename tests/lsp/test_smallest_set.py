@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp.restarts import kill
-from lsp.test_check_requests import INVALID_PARAMS, REFUSED, item, session
+from lsp.test_check_requests import REFUSED, item, session
 from lsp.test_checks import BEGIN, TICK, todo
 from lsp.test_verification import bash, review
 from support.calls import edit
@@ -239,33 +238,19 @@ async def test_p19_typing_in_a_file_with_a_proposal_ends_the_search(workspace: P
         assert "Search again." in found["message"]
 
 
-async def test_p19_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:
-    write_gate(workspace)
-    async with Client(workspace, settings=replay(*GATED_TURNS), storage=storage) as client:
-        _, answer = await search_to_gate(client)
-        await kill(client, answer)
-    async with Client(workspace, settings=replay({"text": "Hello."}), storage=storage) as client:
-        await client.until(lambda: client.last("agent/edits"))
-        assert (client.last("agent/edits")["smallest"], len(client.last("agent/edits")["files"])) == (None, 1)
-
-
-@pytest.mark.parametrize(
-    ("limit", "runs", "left"),
-    [
-        pytest.param({"searchMaxRuns": 5}, 5, 3, id="runs"),
-        pytest.param({"searchMaxMinutes": 0.00001}, 1, 0, id="minutes"),
-    ],
-)
-async def test_p19_a_search_has_limits(workspace: Path, replay: Replay, limit: Json, runs: int, left: int) -> None:
-    """The smallest set so far is the result, and it is not called minimal."""
+async def test_p19_a_search_has_limits(workspace: Path, replay: Replay) -> None:
+    """The smallest set so far is the result, and it is not called minimal. A new search follows the new settings."""
     write_module(workspace)
-    settings = {**replay(*turns(check_of(2))), "check": limit}
+    settings = {**replay(*turns(check_of(2))), "check": {"searchMaxRuns": 5}}
     async with Client(workspace, settings=settings) as client:
         await client.run()
-        found = await minimize(client)
-        assert (found["outcome"], found["runs"], len(found["needed"])) == ("limit", runs, left)
-        assert "Not all sets could be tried" in found["message"]
-        assert "minimal" not in found["message"]
+        for runs, left in ((5, 3), (1, 0)):
+            found = await minimize(client)
+            assert (found["outcome"], found["runs"], len(found["needed"])) == ("limit", runs, left)
+            assert "Not all sets could be tried" in found["message"]
+            assert "minimal" not in found["message"]
+            limit = {"check": {"searchMaxMinutes": 0.00001}}
+            client.notify("workspace/didChangeConfiguration", {"settings": limit})
 
 
 async def test_p19_hunks_of_one_conflict_are_one_change(workspace: Path, replay: Replay) -> None:
@@ -281,23 +266,6 @@ async def test_p19_hunks_of_one_conflict_are_one_change(workspace: Path, replay:
         await client.until(lambda: client.last("agent/edits")["files"][0]["state"] == "conflict")
         found = await minimize(client)
         assert (found["outcome"], len(found["needed"]), found["notNeeded"]) == ("minimal", 2, [])
-
-
-@pytest.mark.parametrize(
-    ("params", "code", "said"),
-    [
-        pytest.param({}, REFUSED, "No check is set.", id="no check"),
-        pytest.param({"check": "true"}, REFUSED, "Nothing is proposed, so there is nothing to search.", id="nothing"),
-        pytest.param({"check": 3}, INVALID_PARAMS, "params.check must be a string", id="a number"),
-    ],
-)
-async def test_p19_requests_that_cannot_run_are_refused(
-    workspace: Path, replay: Replay, params: Json, code: int, said: str
-) -> None:
-    async with Client(workspace, settings=replay({"text": "Hello."})) as client:
-        result = await client.run()
-        error = await client.error("agent/checks/minimize", {"sessionId": result["sessionId"], **params})
-        assert (error.code, said in error.message) == (code, True)
 
 
 async def test_p19_a_check_that_is_denied_is_refused(workspace: Path, replay: Replay) -> None:

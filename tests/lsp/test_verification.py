@@ -65,14 +65,7 @@ async def review(client: Client, decision: str, **target: Any) -> None:
     [
         pytest.param("verified", [edit("a.txt", "one", "two"), bash(RUN)], id="pass"),
         pytest.param("failed", [bash(RUN)], id="fail"),
-        pytest.param("failed", [bash(RUN), bash("true")], id="a look after a failure"),
         pytest.param("failed", [bash(f"{RUN} | tail -5")], id="a pipe hides nothing"),
-        pytest.param("verified", [edit("a.txt", "one", "two"), bash(f"{RUN} | tail -5")], id="pass in a pipe"),
-        pytest.param("unverified", [edit("a.txt", "one", "two"), bash(f"{RUN} || true")], id="exit code hidden"),
-        pytest.param(
-            "verified", [edit("a.txt", "one", "two"), bash(f"cd . && env A=1 timeout 60 {RUN}")], id="wrapper"
-        ),
-        pytest.param("verified", [bash(RUN), edit("a.txt", "one", "two"), bash(f"A=1 {RUN}")], id="red, then green"),
         pytest.param("unverified", [edit("a.txt", "one", "two"), bash("python3 -c 'pass'")], id="no verification"),
         pytest.param("stale", [edit("a.txt", "one", "two"), bash(RUN), edit("b.txt", "one", "two")], id="edited since"),
         pytest.param("stale", [edit("a.txt", "one", "two"), bash(f"{RUN} && echo x > b.txt")], id="changes a file"),
@@ -172,10 +165,3 @@ async def test_p16_a_restart_reads_the_files_again(workspace: Path, replay: Repl
         async with Client(workspace, storage=storage) as client:
             await client.until(lambda: client.last("agent/plan") is not None)
             assert status(client) == expected
-
-
-async def test_p16_a_merge_makes_it_stale(workspace: Path, replay: Replay) -> None:
-    """Lines of the user that are merged into the proposal were not there when the command ran."""
-    async with working(workspace, replay, *PASS) as client:
-        (workspace / "a.txt").write_text("mine\n\n\n\none\n")
-        await until(client, ("stale", ["a.txt"]))
