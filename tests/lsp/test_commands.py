@@ -111,24 +111,6 @@ async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path,
     assert (workspace / "run.sh").stat().st_mode & 0o111
 
 
-async def test_a_command_that_needs_more_than_the_sandbox_allows_asks(workspace: Path, replay: Replay) -> None:
-    """For `network` and `unsandboxed`, the user is asked with the mode and the reason; a rejected command does not
-    run.
-    """
-    calls = [bash("echo net > a", network=True), bash("echo free > b", unsandboxed=True)]
-    settings = replay({"calls": calls}, {"text": "Done."})
-    async with Client(
-        workspace, settings=settings, answers={"agent/approve": lambda _: {"option": "reject", "reason": "no need"}}
-    ) as client:
-        await client.run()
-        first, second = client.all("agent/approve")
-        assert (first["mode"], "network" in " ".join(first["reasons"])) == ("sandboxed", True)
-        assert (second["mode"], "outside the sandbox" in " ".join(second["reasons"])) == ("workspace", True)
-        assert all("no need" in text for text in client.results())
-        assert proposals(client) == {}
-    assert list(workspace.iterdir()) == []
-
-
 async def test_fault_94_a_weaker_box_is_named_once(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 94: where root may not mount, the user learns before the first command what commands can read."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None or not capability().enforce_permissions:
@@ -242,40 +224,6 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
         [file] = client.last("agent/edits")["files"]
         assert (file["additions"], file["deletions"], file["state"]) == (1, 0, "pending")
     assert (workspace / "a").read_text() == "disk\n"
-
-
-async def test_commands_see_the_bytes_of_a_saved_document(workspace: Path, replay: Replay) -> None:
-    """In the box, a saved document has the same bytes as on disk, however the editor shows it. A change is refused if
-    saving it in the editor would change the encoding or line endings.
-    """
-    (workspace / "latin").write_bytes(b"caf\xe9\nx\n")
-    (workspace / "mixed").write_bytes(b"1\r\n2\nx\n")
-    command = "cat latin mixed | od -An -tx1 -w99; echo y >> latin; echo z >> mixed"
-    settings = replay({"calls": [bash(command)]}, {"text": "Done."})
-    async with Client(workspace, settings=settings) as client:
-        client.open(workspace / "latin", "caf\ufffd\nx\n")
-        client.open(workspace / "mixed", "1\n2\nx\n")
-        await client.run()
-        [result] = client.results()
-        assert result.startswith(" 63 61 66 e9 0a 78 0a 31 0d 0a 32 0a 78 0a\n")
-        assert "latin: latin is open in the editor, which would not preserve its encoding (Windows-1252)." in result
-        assert "mixed: mixed is open in the editor, which would not preserve its mixed line endings." in result
-        assert proposals(client) == {}
-
-
-async def test_the_user_saves_a_file_while_a_command_changes_it(workspace: Path, replay: Replay) -> None:
-    """docs/faults.md 6: the user's saved text stays, and the model reads that the command's change was discarded."""
-    (workspace / "a").write_text("1\n2\n3\n4\n5\n")
-    again = "sed -i s/5/five/ a"
-    settings = replay({"calls": [bash(f"{again}; echo ready; sleep 1")]}, {"calls": [bash(again)]}, {"text": "Done."})
-    async with Client(workspace, settings=settings) as client:
-        running = asyncio.ensure_future(client.run())
-        await client.until(lambda: "ready" in client.text("tool_output"))
-        (workspace / "a").write_text("ONE\n2\n3\n4\n5\n")
-        session = (await running)["sessionId"]
-        assert "a (it was changed on disk while the command ran)" in client.results()[0]
-        await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-    assert (workspace / "a").read_text() == "ONE\n2\n3\n4\nfive\n"
 
 
 @pytest.mark.parametrize("next_storage", ["storage", "later"])

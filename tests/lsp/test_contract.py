@@ -70,14 +70,6 @@ async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable
             assert last_text < kinds.index("tool_started")
 
 
-async def test_a_session_can_be_created_before_its_runs(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md: `agent/sessions/create`, then two runs; the session's id can be the authority of a URI."""
-    async with Client(workspace, settings=replay({"text": "a"}, {"text": "b"})) as client:
-        session = (await client.request("agent/sessions/create", {"title": "T"}))["sessionId"]
-        assert session == session.lower() and session.replace("-", "").isalnum()
-        assert [(await client.run(sessionId=session))["message"] for _ in "ab"] == ["a", "b"]
-
-
 async def test_a_second_run_in_a_running_session_is_refused(workspace: Path, replay: Replay) -> None:
     """docs/protocol.md, Errors: -32803 with the reason; the first run is not disturbed."""
     settings = replay({"calls": [{"bash": {"command": "true"}}]}, {"text": "end"}, approvals="ask")
@@ -155,21 +147,6 @@ async def test_wrong_settings_are_reported_once_and_ignored(workspace: Path, rep
         client.notify("workspace/didChangeConfiguration", {"settings": settings})
         assert (await client.run())["message"] == "ok"
         assert len(client.all("window/showMessage")) == 1
-
-
-async def test_a_bad_entry_of_a_list_does_not_reset_the_list(workspace: Path, replay: Replay) -> None:
-    """The message says only that the entry is ignored, because the other rules apply."""
-    settings = replay(
-        {"calls": [{"bash": {"command": "true"}}]}, {"text": "ok"}, approvals="ask", bash={"allow": ["true", "a; b"]}
-    )
-    async with Client(workspace, settings=settings) as client:
-        message = (await client.until(lambda: client.last("window/showMessage")))["message"]
-        assert message == (
-            "Some values in Fairlead's settings are ignored: bash.allow: 'a; b' was left out. A rule is one plain "
-            "command, without ;, |, &&, $ or the like. Write one rule per command."
-        )
-        await client.run()
-        assert client.all("agent/approve") == []
 
 
 async def test_settings_change_while_the_server_runs(workspace: Path, replay: Replay) -> None:
@@ -266,26 +243,6 @@ async def test_invisible_characters_in_the_folders_name_are_escaped(tmp_path: Pa
         assert "a\\u202eb" in message and "\u202e" not in message
 
 
-async def test_approvals_mention_proposals_that_a_command_does_not_see(workspace: Path, replay: Replay) -> None:
-    """The approval's reasons and each result begin with this note. Allowing a command for the session does not allow
-    one that differs only by a space.
-    """
-    (workspace / "a").write_text("1\n")
-    commands = [{"bash": {"command": command, "unsandboxed": True}} for command in ("cat a", "cat  a")]
-    again = [{"read_file": {"path": "a"}}, commands[0], commands[1]]
-    settings = replay({"calls": [edit("a", "1", "2"), commands[0]]}, {"calls": again}, {"text": "."})
-    answers = {"agent/approve": lambda _: {"option": "allow_session"}}
-    line = "Runs on the files on disk; 1 proposed edit is not visible to it."
-    async with Client(workspace, settings=settings, answers=answers) as client:
-        await client.run()
-        asked = client.all("agent/approve")
-        assert [request["command"] for request in asked] == ["cat a", "cat  a"]
-        assert asked[0]["reasons"][0] == f"{line} If it should see proposed edits, accept them first."
-        assert asked[0]["cwd"] == str(workspace) and asked[0]["mode"] == "workspace"
-        texts = [event["text"] for event in client.events("tool_finished") if "exit code" in event["text"]]
-        assert len(texts) == 3 and all(text.startswith(f"{line}\n1\n(exit code 0") for text in texts)
-
-
 async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Replay) -> None:
     """docs/faults.md 39: without trust, runs are refused and the model is not contacted; trust can be given later."""
     with FakeApi(turns=[Turn((Text("ok"),))]) as api:
@@ -327,17 +284,6 @@ async def test_credentials_take_precedence_over_settings_and_environment(workspa
             assert await client.request("agent/credentials", {"apiKey": "sk-right", "baseUrl": api.url}) is None
             assert (await client.run())["message"] == "ok"
             assert "sk-" not in str(client.log)
-
-
-async def test_context_reaches_the_model(connect: Callable[..., Client], workspace: Path) -> None:
-    """docs/protocol.md, runTask `context`: the files and lines that the user attaches."""
-    uri = (workspace / "a.py").as_uri()
-    span = {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}}
-    with FakeApi(turns=[Turn((Text("ok"),))]) as api:
-        async with connect(api) as client:
-            await client.run(context=[{"uri": uri, "range": span}, {"uri": workspace.as_uri()}])
-        attached = api.requests[0].body["messages"][0]["content"][1]["text"]
-        assert attached == "The user refers to:\n- a.py, lines 3 to 4 (no such file)\n- ."
 
 
 async def test_fault_86_an_empty_list_counts_as_an_empty_object(workspace: Path, replay: Replay) -> None:

@@ -151,17 +151,6 @@ async def test_a_refused_picture_ends_the_run_but_not_the_conversation(connect: 
     assert again["stopReason"] == "end_turn"
 
 
-async def test_an_earlier_picture_stays_if_a_later_one_is_refused(connect: Connect) -> None:
-    """If a request without a new picture is refused, the model can read no pictures, so all are removed."""
-    with FakeApi([DONE, REFUSALS["vLLM"], DONE, REFUSALS["vLLM"], DONE]) as api:
-        async with connect(api) as client:
-            session = (await client.run(context=[image("first.png")]))["sessionId"]
-            for context in [image("second.png", jpeg())], [], [], []:
-                await client.run("Next.", sessionId=session, context=context)
-        counts = [len(pictures(request)) for request in api.requests]
-    assert counts == [1, 2, 1, 1, 0]
-
-
 async def test_without_pictures_a_refusal_about_images_is_an_ordinary_error(connect: Connect) -> None:
     """The message does not say that a picture was refused."""
     with FakeApi([REFUSALS["Anthropic, without a place"]] * 2) as api:
@@ -202,13 +191,3 @@ async def test_the_oldest_pictures_make_room_for_new_ones(connect: Connect) -> N
         notes = [str(request.body["messages"]).count("to make room for newer ones") for request in api.requests]
     assert notes == [0, 0, 10, 21, 21]
     assert len(client.events("room_made")) == 2
-
-
-async def test_a_picture_does_not_fill_the_window_by_its_bytes(connect: Connect) -> None:
-    """A picture with 4 MB of base64 counts as about 1,600 tokens, so nothing is compacted."""
-    with FakeApi([DONE, DONE]) as api:
-        async with connect(api, settings={"contextTokens": 40_000}) as client:
-            session = (await client.run(context=[image(data=sized(3 * MEGABYTE))]))["sessionId"]
-            assert (await client.run(sessionId=session))["stopReason"] == "end_turn"
-        assert [len(pictures(request)) for request in api.requests] == [1, 1]
-    assert client.events("room_made") == []

@@ -303,20 +303,6 @@ async def test_folders_can_change_while_a_command_runs(
     assert ("web/a.txt" in ran["text"] and "are lost" in ran["text"]) is not first_is_alone
 
 
-async def test_a_rename_into_another_folder_is_written_by_the_server(
-    connect: Connect, workspace: Path, web: Path
-) -> None:
-    """This is the case for a client that cannot write files itself."""
-    moved = calls(("rename_file", {"path": "web/a.txt", "new_path": "ws/sub/b.txt"}))
-    with FakeApi([moved, DONE]) as api:
-        async with connect(api, more_folders=[web], capabilities={}) as client:
-            session = (await client.run())["sessionId"]
-            result = await client.request("agent/edits/accept", {"sessionId": session, "target": {"all": True}})
-    assert [each["outcome"] for each in result["outcomes"]] == ["applied"]
-    assert (workspace / "sub" / "b.txt").read_text() == "web\n"
-    assert not (web / "a.txt").exists()
-
-
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_run_whose_last_folder_is_removed_ends(connect: Connect, workspace: Path, web: Path) -> None:
     """The run's later tool calls are refused, and so is the next run."""

@@ -269,6 +269,20 @@ def test_what_cannot_be_proposed_is_reported(harness: SessionHarness) -> None:
     ]
 
 
+def test_a_change_that_an_open_document_would_not_preserve_is_not_proposed(tmp_path: Path) -> None:
+    """The command saw the bytes of the saved file, which the editor shows differently."""
+    documents = Documents()
+    harness = SessionHarness(tmp_path, documents)
+    shown = {"latin": (b"caf\xe9\n", "caf\ufffd\n"), "mixed": (b"1\r\n2\n", "1\n2\n")}
+    for name, (data, text) in shown.items():
+        (tmp_path / name).write_bytes(data)
+        documents.opened((tmp_path / name).as_uri(), text, 1)
+    report = capture_changes(harness, *(change(name, data, data + b"x\n") for name, (data, _) in shown.items()))
+    for name, lost in (("latin", "its encoding (Windows-1252)"), ("mixed", "its mixed line endings")):
+        assert f"{name}: {name} is open in the editor, which would not preserve {lost}." in report[0]
+    assert not list(harness.session.files.changes)
+
+
 def test_a_file_that_was_rejected_in_an_earlier_version_of_fairlead_stays_rejected(harness: SessionHarness) -> None:
     """The digest in the journal must not change for files that have no proposed bytes."""
     path = str(harness.folder / "a.py")
