@@ -115,6 +115,7 @@ def test_the_server_dies(hello: Path, state: Env) -> None:
             api.wait_for_requests(2)
             terminal.children()[0].kill()
             assert terminal.end() == 1
+            assert "The server ended (exit code -9)." in terminal.screen.text
             assert terminal.screen.text.rstrip().splitlines()[-1] == f"{CONTINUE}{hello.parent}"
         assert continue_run(hello.parent, **env).code == 0
         assert api.refusals == []

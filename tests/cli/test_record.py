@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.command import run_plain
+from cli.command import Ended, run_plain
 from fairlead.models.recording import read_recording
 from support.fake_api import Call, Cut, FakeApi, MidStreamError, Text, Thinking, Turn
 from support.sandbox import needs_sandbox
@@ -18,6 +19,12 @@ Record = Callable[..., Path]
 def sandbox() -> None:
     """Skips the test without a sandbox, because the example then plays one more turn."""
     needs_sandbox()
+
+
+def run_with(api: FakeApi, workspace: Path, path: Path) -> Ended:
+    """Runs a task with the model of `api`, and records it."""
+    model = ("--base-url", api.url, "--model", "claude-opus-5-5")
+    return run_plain("run", "a task", "--workspace", workspace, "--record", path, *model, ANTHROPIC_API_KEY="k")
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -57,11 +64,7 @@ def test_a_run_with_a_model_is_recorded(workspace: Path, tmp_path: Path) -> None
         ],
         require_key=False,
     ) as api:
-        ended = run_plain(
-            *("run", "a task", "--workspace", workspace, "--record", path),
-            *("--base-url", api.url, "--model", "claude-opus-5-5"),
-            ANTHROPIC_API_KEY="k",
-        )
+        ended = run_with(api, workspace, path)
     assert ended.code == 0, ended.out
     one, two = read_recording(path).turns
     assert (one.thinking, one.text) == ("想一想", "One\n\n  two: 世界 👍")
@@ -77,11 +80,7 @@ def test_discarded_calls_and_text_are_not_recorded(workspace: Path, tmp_path: Pa
     cut_off = Turn((Text("Writing."), Call("write_file", {"path": "a", "content": "x"})), stop_reason="max_tokens")
     answers = [cut_off, Cut(Turn((Text("An attempt that breaks."),), chunk=100), 4, "drop"), Turn((Text("Done."),))]
     with FakeApi(answers, require_key=False) as api:
-        ended = run_plain(
-            *("run", "a task", "--workspace", workspace, "--record", path),
-            *("--base-url", api.url, "--model", "claude-opus-5-5"),
-            ANTHROPIC_API_KEY="k",
-        )
+        ended = run_with(api, workspace, path)
     assert ended.code == 0, ended.out
     assert "An attempt" in ended.out
     [turn] = read_recording(path).turns
@@ -94,25 +93,10 @@ def test_an_answer_that_breaks_is_not_recorded(workspace: Path, tmp_path: Path) 
     turn = Turn((Text("An attempt that breaks."),), chunk=100)
     refusal = MidStreamError(turn, 4, "invalid_request_error")
     with FakeApi([Turn((Text("I look."), Call("list_files", {}))), refusal], require_key=False) as api:
-        ended = run_plain(
-            *("run", "a task", "--workspace", workspace, "--record", path),
-            *("--base-url", api.url, "--model", "claude-opus-5-5"),
-            ANTHROPIC_API_KEY="k",
-        )
+        ended = run_with(api, workspace, path)
     assert ended.code == 1, ended.out
     assert "An attempt" in ended.out
     assert [turn.text for turn in read_recording(path).turns] == ["I look."]
-
-
-def test_a_call_is_recorded_even_if_its_result_begins_with_not_run(
-    workspace: Path, record: Record, tmp_path: Path
-) -> None:
-    """The result of a call that did not run begins with the same words, but this call ran."""
-    path = tmp_path / "run.yaml"
-    (workspace / "a.txt").write_text("Not run: the answer is 42.\n")
-    replay = record({"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "Done."})
-    run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
-    assert read_recording(path).turns == read_recording(replay).turns
 
 
 def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Path) -> None:
@@ -127,22 +111,23 @@ def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Pat
     assert run_plain("run", "again", "--workspace", workspace, "--replay", path).code == 0
 
 
-def test_the_stop_reason_of_the_last_answer_is_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """If a run ended with a refusal, its replay does too."""
-    path = tmp_path / "run.yaml"
-    replay = record({"text": "No.", "stop": "refusal"})
+@pytest.mark.parametrize(
+    ("turns", "code", "said"),
+    [
+        ([{"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "Done."}], 0, "✓ Read a.txt"),
+        ([{"text": "No.", "stop": "refusal"}], 1, "✗ The model refused"),
+        ([{"text": "Looking.", "calls": [{"list_files": {}}]}], 1, "Looking."),
+    ],
+    ids=["a result that begins as if the call did not run", "a refusal at the end", "no answer at the end"],
+)
+def test_a_replay_is_recorded_as_it_was(
+    workspace: Path, record: Record, tmp_path: Path, turns: list[dict[str, Any]], code: int, said: str
+) -> None:
+    """The recording has each call that ran, the last stop reason, and the answers of a run that failed."""
+    path, replay = tmp_path / "run.yaml", record(*turns)
+    (workspace / "a.txt").write_text("Not run: the answer is 42.\n")
     ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
-    assert ended.code == 1
-    assert "✗ The model refused" in ended.out
-    assert read_recording(path).turns == read_recording(replay).turns
-
-
-def test_answers_before_an_error_are_recorded(workspace: Path, record: Record, tmp_path: Path) -> None:
-    """A run that fails records the answers so far, so that the user can report the failure."""
-    path = tmp_path / "run.yaml"
-    replay = record({"text": "Looking.", "calls": [{"list_files": {}}]})
-    ended = run_plain("run", "a task", "--workspace", workspace, "--replay", replay, "--record", path)
-    assert ended.code == 1
+    assert (ended.code, said in ended.out) == (code, True), ended.out
     assert read_recording(path).turns == read_recording(replay).turns
 
 

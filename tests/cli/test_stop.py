@@ -161,15 +161,6 @@ def test_a_second_ctrl_c_exits_immediately(workspace: Path, record: Record) -> N
         assert all_gone(children)
 
 
-def test_a_server_that_dies(workspace: Path, record: Record) -> None:
-    """If the server is killed, the command says so and ends with 1."""
-    with in_terminal(*task(workspace, record({"text": "one two"}, pace=5))) as terminal:
-        terminal.until("writing")
-        terminal.children()[0].send_signal(signal.SIGKILL)
-        assert terminal.end() == 1
-        assert "The server ended (exit code -9)." in terminal.screen.text
-
-
 @contextlib.contextmanager
 def checking(hello: Path, record: Record, *options: object) -> Iterator[InTerminal]:
     """A run after its review, in which one of two files was accepted, while its check runs."""

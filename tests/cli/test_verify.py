@@ -12,7 +12,6 @@ import pytest
 
 from cli.command import Ended, all_gone, in_terminal, run_plain
 from cli.conftest import EXAMPLE
-from fairlead.cli.main import run_command_line
 from fairlead.cli.program import program_name
 from fairlead.session.record.shape import record_json
 from protocol.examples import a_session_record
@@ -101,25 +100,26 @@ def test_the_record_of_the_example_holds_until_a_byte_or_a_check_changes(
     assert "      FAILED (failures=1)\n" in broken.out
 
 
-FILES: dict[str, tuple[Json | None, bytes | None, str]] = {
-    "unchanged": (content(b"a\n"), b"a\n", "✓ file  unchanged"),
-    "absent as recorded": (None, None, "✓ file  does not exist, as recorded"),
-    "one byte more": (content(b"a\n"), b"a\r\n", "✗ file  has different content"),
-    "gone": (content(b"a\n"), None, "✗ file  no longer exists"),
-    "created since": (None, b"", "✗ file  exists now"),
-    "executable": (content(b"a\n", executable=True), b"a\n", "✗ file  is no longer executable"),
-    "unreadable then": ({"sha256": None, "executable": False}, b"a\n", "✗ file  could not be read when the record was"),
+FILES: dict[str, tuple[Json | None, bytes | None, str, str]] = {
+    "same": (content(b"a\n"), b"a\n", "✓", "unchanged"),
+    "absent": (None, None, "✓", "does not exist, as recorded"),
+    "longer": (content(b"a\n"), b"a\r\n", "✗", "has different content"),
+    "gone": (content(b"a\n"), None, "✗", "no longer exists"),
+    "created": (None, b"", "✗", "exists now"),
+    "script": (content(b"a\n", executable=True), b"a\n", "✗", "is no longer executable"),
+    "unreadable": ({"sha256": None, "executable": False}, b"a\n", "✗", "could not be read when the record was"),
 }
 
 
-@pytest.mark.parametrize(("after", "now", "line"), FILES.values(), ids=FILES.keys())
-def test_each_file_is_compared(records: Records, after: Json | None, now: bytes | None, line: str) -> None:
-    if now is not None:
-        (records.workspace / "file").write_bytes(now)
-    records.write({"file": after})
+def test_each_file_is_compared(records: Records) -> None:
+    for name, (_, now, _, _) in FILES.items():
+        if now is not None:
+            (records.workspace / name).write_bytes(now)
+    records.write({name: after for name, (after, _, _, _) in FILES.items()})
     ended = records.verify()
-    assert (ended.code, ended.err) == (0 if line.startswith("✓") else 1, "")
-    assert f"  {line}" in ended.out
+    assert (ended.code, ended.err) == (1, "")
+    for name, (_, _, mark, text) in FILES.items():
+        assert f"  {mark} {name}  {text}" in ended.out
 
 
 def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, tmp_path: Path) -> None:
@@ -146,12 +146,13 @@ def test_a_folder_a_pipe_and_a_link_to_elsewhere_do_not_hold(records: Records, t
 @pytest.mark.usefixtures("sandbox")
 def test_the_commands_of_a_record_run_only_in_the_sandbox(records: Records) -> None:
     """docs/faults.md 95: the commands see no secret, reach no network, change nothing, and do not see each other's
-    files. A command that did not pass in the session does not run."""
+    files. A pipeline fails if its first command fails. A command that did not pass in the session does not run."""
     (records.workspace / ".env").write_text("KEY=1\n")
     (records.workspace / ".gitignore").write_text("cache\n")
     (records.workspace / "a").write_text("a\n")
     passing = ["echo b > a; touch new cache; cat a", "test ! -e cache && test ! -e new && grep -q a a"]
     failing = ["grep KEY .env", "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'", "echo x > /etc/fairlead-was-here"]
+    failing.append("python3 -B -m unittest test_no | tail -1")
     records.write(checks=[*map(check, [*passing, *failing]), check("touch never", exit_code=1)])
     ended = records.verify()
     assert ended.code == 1
@@ -177,14 +178,6 @@ def test_a_command_gets_the_variables_that_the_user_names(records: Records) -> N
     assert run_plain("verify", records.path, "--workspace", records.workspace, SHELL_TEST_MODE="full").code == 1
     options = ("--workspace", records.workspace, "--pass-variable", "SHELL_TEST_*")
     assert run_plain("verify", records.path, *options, SHELL_TEST_MODE="full").code == 0
-
-
-@pytest.mark.usefixtures("sandbox")
-def test_a_pipeline_does_not_hide_a_failure(records: Records) -> None:
-    """The pipeline fails if its first command fails, as in the session."""
-    (records.workspace / "test_no.py").write_text("import unittest\nassert False\n")
-    records.write(checks=[check("python3 -B -m unittest | tail -1")])
-    assert "  ✗ python3 -B -m unittest | tail -1  fails (exit code 1" in records.verify().out
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -235,6 +228,12 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "cut off": (json.dumps(record_json(a_session_record())).encode()[:-9], "is not valid JSON"),
     "a recording": (b"replay: 1\nturns: []\n", "is not valid JSON"),
     "another format": (b'{"format": 99}', "Its format is 99"),
+    "a path outside": (
+        json.dumps(
+            {**record_json(a_session_record()), "files": [{"path": "../a", "before": None, "after": None}]}
+        ).encode(),
+        "“files[0]”: a path must not lead outside of the workspace.",
+    ),
     "too large": (b" " * 20_000_001, "too large for a record: more than 20 MB"),
 }
 
@@ -245,15 +244,8 @@ def test_a_file_that_is_not_a_readable_record_is_refused(records: Records, data:
     records.path.write_bytes(data)
     ended = records.verify()
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"fairlead verify: {records.path} cannot be verified. It")
+    assert ended.err.startswith(f"fairlead verify: {records.path} cannot be verified. ")
     assert reason in ended.err
-
-
-def test_a_record_with_a_path_outside_is_refused(records: Records) -> None:
-    records.write({"../a": None})
-    ended = records.verify()
-    assert (ended.code, ended.out) == (2, "")
-    assert "“files[0]”: a path must not lead outside of the workspace." in ended.err
 
 
 @pytest.mark.parametrize("name", ["folder", "pipe", "missing"])
@@ -266,17 +258,6 @@ def test_only_a_regular_file_can_be_verified(records: Records, name: str) -> Non
     assert {"folder": "It is a folder.", "pipe": "It is not a regular file."}.get(
         name, "It cannot be read: No such"
     ) in (ended.err)
-
-
-def test_wrong_usage_of_verify(records: Records, capsys: pytest.CaptureFixture[str]) -> None:
-    records.write()
-    assert run_command_line(["verify"]) == 2
-    assert run_command_line(["verify", str(records.path), "--workspace", "nowhere"]) == 2
-    assert run_command_line(["verify", str(records.path), "--timeout", "0"]) == 2
-    err = capsys.readouterr().err
-    assert "the following arguments are required: FILE" in err
-    assert "the workspace is not a folder: nowhere" in err
-    assert "'0' is not a whole number greater than 0" in err
 
 
 def test_a_record_is_saved_even_if_the_run_fails(workspace: Path, record: Record, tmp_path: Path) -> None:
