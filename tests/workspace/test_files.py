@@ -99,6 +99,17 @@ def test_fault_06_a_change_on_disk_is_a_conflict_until_it_is_undone(files: Files
     assert not proposal.in_conflict
 
 
+def test_what_is_computed_too_late_is_not_applied(files: Files, path: Path) -> None:
+    """The reading of changed files gives way to a decision that has begun meanwhile."""
+    path.write_text("one\ntwo\nthree\n")
+    propose(files, path, "one\nTWO\nthree\n")
+    path.write_text("one\ntwo\nthree\nfour\n")
+    run_sync(files.observe([path], lambda: False))
+    assert files.read(path) == "one\nTWO\nthree\n"
+    run_sync(files.observe([path], lambda: True))
+    assert files.read(path) == "one\nTWO\nthree\nfour\n"
+
+
 def test_a_change_with_the_same_size_and_time_is_seen_before_a_decision(files: Files, path: Path) -> None:
     """docs/faults.md 6: elsewhere the signature is enough, but before an accept the bytes themselves are compared."""
     propose(files, path, "proposed\n")
