@@ -1,4 +1,5 @@
-"""The cost of the sandbox per command, compared with the bare command, in workspaces of 100 and of 100,000 files.
+"""The cost of the sandbox per command, compared with the bare command, in workspaces of 100, 10,000 and
+100,000 files.
 
 Part of `npm run bench`; to run only this part, use `.venv/bin/python benchmarks/speed/sandbox.py`. Figures are medians
 in ms of alternating runs.
@@ -30,12 +31,13 @@ from speed.figures import Figures
 from support.client import Client
 
 RUNS = 40
-SIZES = (100, 100_000)
+SIZES = (100, 10_000, 100_000)
 SMALLEST = 2, (100,)
 # by default not /tmp: a folder in memory may not support the sandbox's layers
 PLACE = os.environ.get("TMPDIR", "/var/tmp")
 STATUS = "git status --short"
 TWICE = f"{STATUS} > /dev/null; {STATUS}"
+LEAVE = "echo 1 > made.o"
 VIEW = View({"f0/0.txt": Entry(b"proposed\n")})
 
 
@@ -46,6 +48,7 @@ def workspace(place: Path, files: int) -> Path:
         (root / f"f{folder}").mkdir(parents=True)
         for n in range(100):
             (root / f"f{folder}/{n}.txt").write_text("x\n")
+    (root / ".gitignore").write_text("*.o\n")
     for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "x")):
         subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x", *arguments], cwd=root, check=True)
     return root
@@ -171,6 +174,9 @@ async def measure(figures: Figures, runs: int, sizes: Sequence[int]) -> None:
                     best = min(boxed, key=lambda row: (math.isnan(row.medians[0]), row.medians[0]))
                     name, mark = f"`{STATUS}` in {files:,} files", best.mark or bare.mark
                     figures.compare(name, best.medians[0], "ms", "bare", bare.medians[0], 1.2, mark)
+            for layer in layers.values():
+                await timed_in_box(layer, LEAVE)
+            show(figures, await compare(root, layers, "true # after a build", runs), files, "true # after a build")
             second = {name: totals[TWICE][name] - totals[STATUS][name] for name in totals[TWICE]}
             shown = ", ".join(f"{name} {taken:.1f}" for name, taken in second.items())
             print(f"  {files:>7,} files, the second `{STATUS}` in one box (bare: in one shell): {shown}")

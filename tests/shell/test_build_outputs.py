@@ -215,7 +215,7 @@ BUILT_BY_USER = [("look", "a", "1"), ("propose", "a", "2"), ("look", "a", "1"), 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_fault_120_every_build_is_of_the_texts_that_the_command_sees(name: str) -> None:
-    """docs/faults.md 120: what stays in the layer is never used for other texts, whatever changed them."""
+    """docs/faults.md 120, 152: what stays in the layer is never used for other texts, whatever changed them."""
     tool = TOOLS[name]
     if not has(tool.program) or (name == "tsc" and not TYPESCRIPT.is_dir()):
         pytest.skip(f"{name} is not installed")

@@ -17,9 +17,10 @@ from fairlead.shell.sandbox.layer.lower_layer import FileStatus, file_status
 from fairlead.shell.sandbox.layer.upper_layer import UpperLayer
 
 MAX_FILES = 50_000
-"""In a folder with more files, none are compared."""
+"""In a folder with more files, none are compared in this session."""
 MAX_REPLACED = 1_000
 """How many files get new times after one comparison because they were replaced by older ones."""
+_TOO_MANY: Mapping[str, FileStatus] = {}
 _MAX_VISITED = 20_000
 _TICK = 10_000_000
 """How much earlier than it happened a change can be recorded, in ns: file systems use the time of the last tick."""
@@ -34,7 +35,7 @@ def prepare(uppers: Iterable[UpperLayer]) -> None:
     """
     uppers = list(uppers)
     has_new_outputs = [upper.prepare() for upper in uppers]
-    has_new_outputs += [_compare(upper, _apart(upper, uppers)) for upper in uppers if upper.on_disk is not None]
+    has_new_outputs += [_compare(upper, _apart(upper, uppers)) for upper in uppers]
     if any(has_new_outputs):
         for upper in uppers:  # a build in one folder may be made of files in another one
             upper.times.renew()
@@ -79,9 +80,11 @@ def has_output_since(upper: UpperLayer, moment: int) -> bool:
 
 def _compare(upper: UpperLayer, apart: Collection[str]) -> bool:
     """Notes the files that have changed since the last comparison. Returns whether the user may have built some."""
-    before, now = upper.on_disk or {}, _statuses(upper, apart)
-    upper.on_disk = now
-    ignored, others = _split(upper, [path for path in now if before and before.get(path) != now[path]])
+    before = upper.on_disk
+    if before is None or before is _TOO_MANY:
+        return False
+    now = upper.on_disk = _statuses(upper, apart)
+    ignored, others = _split(upper, [path for path in now if before.get(path) != now[path]])
     replaced = 0
     for path in others:
         if replaced < MAX_REPLACED:
@@ -106,12 +109,12 @@ def _apart(upper: UpperLayer, uppers: Iterable[UpperLayer]) -> Collection[str]:
 
 
 def _statuses(upper: UpperLayer, apart: Collection[str]) -> Mapping[str, FileStatus]:
-    """The status of each regular file of the user, by path; empty if there are too many files."""
+    """The status of each regular file of the user, by path; `_TOO_MANY` if there are too many files."""
     found: dict[str, FileStatus] = {}
     for path, status in _files(str(upper.root), apart):
         found[path] = status
         if len(found) > MAX_FILES:
-            return {}
+            return _TOO_MANY
     return found
 
 
