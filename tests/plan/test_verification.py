@@ -1,6 +1,7 @@
 """What supports a completed step (docs/plan.md P16), without any I/O."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,11 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
         pytest.param("failed", support(run(TESTS, LINT, code=1), run(LINT, state=1)), id="one of two that failed"),
         pytest.param("unverified", support(run(TESTS, code=None, stopped=True)), id="stopped: no result"),
         pytest.param("stale", support(run(TESTS), changed=["/a"]), id="a change afterwards"),
+        pytest.param(
+            "unverified",
+            support(replace(run(TESTS), leftovers=(".env",)), changed=["/a"]),
+            id="a change after a pass that needed ignored files",
+        ),
         pytest.param(
             "marked",
             support(run(TESTS, code=1), item=PlanItem("1", "A", "completed", marked=True)),

@@ -111,14 +111,14 @@ def _is_dropped(verification: Verification, item: PlanItem) -> bool:
 def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
     """`verified`, or `stale` if files changed after a run. Names the command after which the most files changed.
 
-    If no file changed, but a run passed only with ignored files that others do not have, `unverified`.
+    If a run passed only with ignored files that others do not have, `unverified`, whatever changed since.
     """
+    needing = next((run for run in runs if run.leftovers), None)
+    if needing is not None:
+        return Support("unverified", needing.command, leftovers=needing.leftovers)
     found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
     stalest = max(found, key=lambda support: len(support.changed))
-    if stalest.changed:
-        return replace(stalest, status="stale")
-    needing = next((run for run in runs if run.leftovers), None)
-    return stalest if needing is None else Support("unverified", needing.command, leftovers=needing.leftovers)
+    return replace(stalest, status="stale") if stalest.changed else stalest
 
 
 def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:
