@@ -342,9 +342,15 @@ async def test_fault_147_the_sessions_of_a_renamed_folder_are_adopted(
         assert await listed(client) == {}
         offered = await client.request("agent/sessions/former", {})
         assert offered == {"folders": [{"uri": former.as_uri(), "sessions": 1}]}
-        for wrong in ({"former": other.as_uri()}, {"folder": other.as_uri()}):
-            assert (await client.error("agent/sessions/adopt", {**adopt, **wrong})).code == -32803
+        for wrong, reason in (
+            ({"former": other.as_uri()}, f"{other} exists, so its sessions stay with it."),
+            ({"folder": other.as_uri()}, f"{other} is not open. Open it first."),
+        ):
+            error = await client.error("agent/sessions/adopt", {**adopt, **wrong})
+            assert (error.code, error.message) == (-32803, reason)
         assert await client.request("agent/sessions/adopt", adopt) == {"adopted": 1}
+        again = await client.error("agent/sessions/adopt", adopt)
+        assert again.message == f"No saved session belongs to {former}."
         row = (await listed(client))["former"]
         opened = await client.request("agent/sessions/open", {"sessionId": row["sessionId"]})
         [file] = opened["edits"]["files"]

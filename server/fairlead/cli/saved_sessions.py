@@ -16,7 +16,7 @@ DELETED = "Deleted, because only the newest {count} unfinished sessions of a fol
 NOTHING = 'This folder has no saved session to continue. Start one: {program} run "your task"'
 
 FORMER = (
-    " These folders no longer exist and have saved sessions: {folders}. If one of them was renamed to this one, add "
+    "\nThese folders no longer exist and have saved sessions: {folders}. If one of them was renamed to this one, add "
     "--adopt with its path."
 )
 MAX_FORMER = 3

@@ -31,6 +31,13 @@ def former_folders(
     return found
 
 
+def why_nothing_to_adopt(folder: str) -> str:
+    """The reason, for the user, why a folder is not among `former_folders`."""
+    if os.path.lexists(folder):
+        return f"{folder} exists, so its sessions stay with it."
+    return f"No saved session belongs to {folder}."
+
+
 async def move_sessions(journals: Journals, infos: Sequence[JournalInfo], former: str, folder: str) -> int:
     """Moves the sessions of a folder to another one. Returns how many it moved.
 

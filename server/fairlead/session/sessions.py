@@ -12,7 +12,7 @@ from pathlib import Path
 from fairlead.agent.events import RunFinished, RunStarted
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
-from fairlead.session.former_folders import former_folders, move_sessions
+from fairlead.session.former_folders import former_folders, move_sessions, why_nothing_to_adopt
 from fairlead.session.report.listing import Row, rows, settled_row, unsettled_row
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
@@ -32,7 +32,6 @@ MAX_SETTLED = 200  # how many settled sessions that began with the same folders 
 OPEN_ELSEWHERE = "This session is open in another window or terminal. Continue there, or close it there first."
 FOLDER_REMOVED = "No folder of this session is open in this window anymore. Add {folders} again."
 
-NO_FORMER = "There is no session of {folder}, or the folder exists."
 NOT_OPEN = "{folder} is not open. Open it first."
 
 
@@ -350,7 +349,7 @@ class Sessions:
             raise RequestRefused(NOT_OPEN.format(folder=folder))
         infos = self.former_folders().get(former)
         if infos is None:
-            raise RequestRefused(NO_FORMER.format(folder=former))
+            raise RequestRefused(why_nothing_to_adopt(former))
         moved = await move_sessions(self._context.journals, infos, former, str(folder))
         self._find()
         return moved
