@@ -1,10 +1,16 @@
 """The plan on a screen of any height."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, visible_steps
+from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps, visible_steps
+from fairlead.lsp import convert
 from fairlead.plan import PlanItem, Status, render_items
+from fairlead.plan.evidence import Record
+from fairlead.plan.manager import PlanningState
+from fairlead.plan.verification import Support
+from fairlead.session.events import PlanChanged
 
 statuses = st.sampled_from(list[Status](["pending", "in_progress", "completed"]))
 plans = st.lists(statuses, min_size=1, max_size=20).map(
@@ -41,3 +47,14 @@ def test_the_steps_that_changed() -> None:
     after = [Step(PlanItem("1", "a", "completed"), "verified"), Step(PlanItem("2", "b", "in_progress")), before[2]]
     assert [line.plain for line in changed_steps(before, after)] == ["[x] #1: a  verified", "[>] #2: b"]
     assert changed_steps(after, after) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [(["a.py"], "a.py"), (["a.py", "b c.py"], "a.py, b c.py"), (["1", "2", "3", "4"], "1, 2, 3, ...")],
+)
+def test_a_stale_step_names_the_command_and_the_files(files: list[str], names: str) -> None:
+    support = Support("stale", "make test", tuple(f"/folder/{name}" for name in files))
+    plan = PlanningState((PlanItem("1", "Build", "completed"),))
+    [step] = plan_steps(convert.plan("s", PlanChanged(1, plan, Record(), supports={"1": support})))
+    assert step.note == f"changed since “make test” passed: {names}"

@@ -17,21 +17,24 @@ STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 _MAX_NAMED = 3
 
 
+def _names(uris: Sequence[str]) -> str:
+    names = [clean(unquote(uri.rstrip("/").rpartition("/")[2])) for uri in uris]
+    more = ["..."] if len(names) > _MAX_NAMED else []
+    return ", ".join([*names[:_MAX_NAMED], *more])
+
+
 def _why_unverified(item: states.PlanItemWire) -> str:
     if item["flaky"]:
         return ": its check is flaky"
-    names = [clean(unquote(uri.rstrip("/").rpartition("/")[2])) for uri in item["leftovers"]]
-    if not names:
-        return ""
-    more = ["..."] if len(names) > _MAX_NAMED else []
-    return f": passes only with ignored files of this session ({', '.join([*names[:_MAX_NAMED], *more])})"
+    names = _names(item["leftovers"])
+    return f": passes only with ignored files of this session ({names})" if names else ""
 
 
 # the note after a step, by its verification (docs/plan.md P16)
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
-    "stale": lambda item: f"{count_of(len(item['changedSince']), 'file')} changed since it was verified",
+    "stale": lambda item: f"changed since “{clean(item['decidedBy'])}” passed: {_names(item['changedSince'])}",
     "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
     "unverified": lambda item: f"unverified{_why_unverified(item)}",
     "looked": lambda _: "only read",
