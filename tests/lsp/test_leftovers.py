@@ -91,6 +91,7 @@ async def work(workspace: Path, replay: Replay, command: str, run: str, value: i
         assert [call["exitCode"] for call in client.last("agent/plan")["items"][0]["evidence"]["commands"]] == [0, 0]
         await client.request("agent/edits/accept", {"sessionId": result["sessionId"], "target": {"all": True}})
         item = client.last("agent/plan")["items"][0]
+        assert ("This time it did not pass" in client.text("tool_output")) == bool(item["leftovers"])
         record = await client.request("agent/record", {"sessionId": result["sessionId"]})
         assert record["record"]["steps"][0]["verification"] == item["verification"]
         accepted = {"sessionId": result["sessionId"], "check": run, "base": True}

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -26,6 +27,7 @@ NEEDS_LEFTOVERS = (
     "It did not pass again without the ignored files that earlier commands left in the sandbox, so it verifies nothing."
 )
 REPEATED = "(Again, without the ignored files that earlier commands left)\n"
+NOT_REPEATED = "(This time it did not pass, so it verifies nothing)\n"
 _PIPE_CLOSED = 141  # 128 + SIGPIPE: the exit code of a program that wrote to a pipe after the reader had ended
 
 
@@ -155,10 +157,12 @@ class Job:
 
     async def _passes_again(self, repeat: Callable[[], Awaitable[bool]]) -> bool:
         self.call.output(REPEATED)
-        try:
-            return await repeat()
-        except ToolError:
-            return False
+        passes = False
+        with contextlib.suppress(ToolError):
+            passes = await repeat()
+        if not passes:
+            self.call.output(NOT_REPEATED)
+        return passes
 
     def _run(self, ended: Ended, exit_code: int | None, saw_discarded: bool) -> CommandRun:
         verified = self.verifications.verified
