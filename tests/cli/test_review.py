@@ -203,6 +203,13 @@ def test_a_deleted_file_is_reported_once(hello: Path, record: Record) -> None:
     assert "Not applied" not in ended.out
 
 
+def test_a_deleted_empty_file_is_shown_as_empty(hello: Path, record: Record) -> None:
+    (hello.parent / "empty.py").touch()
+    recording = record({"calls": [{"delete_file": {"path": "empty.py"}}]}, {"text": "Done."})
+    ended = run_plain("run", "a task", "--workspace", hello.parent, "--replay", recording, "--accept", "none")
+    assert "empty.py  deleted  +0 -0\n(an empty file)" in ended.out
+
+
 @pytest.mark.parametrize("stopped", [False, True])
 def test_background_commands_end_with_the_run(hello: Path, record: Record, stopped: bool) -> None:
     """What they changed until then is reviewed, also if the user stopped the run. The output says how they ended; while

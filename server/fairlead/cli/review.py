@@ -302,7 +302,7 @@ def _note_without_diff(file: states.FileWire) -> str:
     """The note for a file without changed lines."""
     if file["binary"]:
         return "(not text, or text in another encoding: accepted or rejected as a whole)"
-    return "(an empty file)" if file["kind"] == "create" else "(the text does not change)"
+    return "(an empty file)" if file["kind"] in ("create", "delete") else "(the content does not change)"
 
 
 def _yours(current: str | None) -> list[Text]:
