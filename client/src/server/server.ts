@@ -39,7 +39,11 @@ import { storageFolders } from "./storage";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 
-const CONNECTION_LOST = new Set<unknown>([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
+const CONNECTION_LOST = new Set<unknown>([
+  ErrorCodes.PendingResponseRejected,
+  ErrorCodes.ConnectionInactive,
+  ErrorCodes.MessageWriteError,
+]);
 /** The variable that lists the names of the variables for the server only, not for the commands that it runs. */
 const ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES";
 /** The maximum number of restarts of the server within RESTART_WINDOW milliseconds. */

@@ -122,7 +122,8 @@ export function editorVerbs({ page, until, act }) {
         return wanted(titles) && titles;
       }),
     /** Clicks on the first CodeLens with that title. In a multi-file diff, `file` is the name in an entry's header. */
-    clickLens: (title, { file } = {}) => act(`the CodeLens "${title}"`, () => lens(title, file).first().click()),
+    clickLens: (title, { file } = {}) =>
+      act(`the CodeLens "${title}"`, () => buttons.click(lens(title, file).first(), { event: "mouseup" })),
 
     /** Clicks on a button above the active editor, or on the entry with that name in the overflow menu. */
     titleAction: (label) => buttons.press("the title of the editor", group.locator(".editor-actions"), label),
