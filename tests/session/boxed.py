@@ -41,6 +41,8 @@ class BoxedSession:
 
     def __init__(self, folder: Path, session: Session) -> None:
         self.folder, self.session = folder, session
+        self.output: list[str] = []
+        """What the user has seen of the commands' output."""
         self._calls = 0
         approvals = Approvals(session.editor, session.id)
         commands = session.commands.tools()
@@ -50,7 +52,7 @@ class BoxedSession:
     async def call(self, name: str, **given: Any) -> str:
         """Calls a tool and returns its result. Raises ToolError."""
         self._calls += 1
-        return await self._tools[name].run(given, RunningCall(f"call-{self._calls}", None, lambda _: None))
+        return await self._tools[name].run(given, RunningCall(f"call-{self._calls}", None, self.output.append))
 
     async def bash(self, command: str) -> str:
         return await self.call("bash", command=command)

@@ -104,12 +104,13 @@ async def test_a_folder_that_a_command_empties_stays() -> None:
 
 async def test_fault_126_a_folder_with_anything_else_in_it_stays() -> None:
     """docs/faults.md 126: a folder with a file that Git ignores, or that was empty before, is neither hidden from the
-    next command nor removed by an accept, whatever the commands did with it. The model learns that."""
+    next command nor removed by an accept, whatever the commands did with it. The model and the user learn that."""
     paths = [".gitignore", "src/a", "src/x.o", "old/b", "old/empty/", "bare/", "mixed/c", "mixed/d"]
     async with boxed_session(paths) as agent:
         (agent.folder / ".gitignore").write_text("*.o\n")
-        told = await agent.bash("mv src lib; rm -rf old; rmdir bare; rm mixed/c")
+        told = await agent.bash("mv src lib; rm -rf old; rmdir bare; rm mixed/c; printf end")
         assert f"{NOT_REMOVED}: bare/, old/, src/." in told
+        assert "".join(agent.output) == f"end\n({NOT_REMOVED}: bare/, old/, src/.)\n"
         on_disk = [".gitignore", "bare/", "lib/", "lib/a", "mixed/", "mixed/d", "old/", "old/empty/", "src/", "src/x.o"]
         assert await seen(agent) == sorted([*on_disk, "lib/x.o"])
         await agent.accept("mixed/c")

@@ -17,6 +17,7 @@ from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
+from fairlead.tools.command_changes import ProposedChanges
 from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import (
@@ -106,8 +107,8 @@ def direct_commands(
     async def layer() -> Layer:
         return direct
 
-    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> str:
-        return ""
+    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> ProposedChanges:
+        return ProposedChanges([], [], [])
 
     async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
         return View()

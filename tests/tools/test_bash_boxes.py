@@ -16,6 +16,7 @@ from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where
 from fairlead.tools.check_run import CheckEnd, CheckRun, run_check
+from fairlead.tools.command_changes import ProposedChanges
 from fairlead.tools.commands import Commands
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk, ScriptedUser, direct_commands
@@ -96,9 +97,9 @@ def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | Non
     async def open_layer() -> Layer:
         return layer
 
-    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> str:
+    async def propose_changes(changes: Changes, roots: Roots, call: RunningCall) -> ProposedChanges:
         proposed.append(call.id)
-        return f"{len(changes.files)} file changed."
+        return ProposedChanges([f"{len(changes.files)} file changed."], [], [])
 
     commands: Commands = replace(
         direct_commands(workspace, events.append, permission=permission),

@@ -16,7 +16,7 @@ from fairlead.shell.command_line.policy import Permission, check_permission
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, Limits, View, Where
-from fairlead.tools.command_changes import propose_changes, proposed_entries
+from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.tools.folders import empty_folders, names_of
 from fairlead.tools.missing_variables import MissingVariables
@@ -119,11 +119,11 @@ class SessionCommands:
             removed_folders=names_of(emptied_folders(self._files, changes), roots),
         )
 
-    async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> str:
+    async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> ProposedChanges:
         proposed = await propose_changes(self._files, changes, roots, call.author)
         call.changed_paths = proposed.paths
         self._emit(None)  # None: proposals may have changed, which has no event
-        return "\n".join(proposed.report)
+        return proposed
 
     def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
         settings = self._context.settings

@@ -81,6 +81,8 @@ class ProposedChanges:
 
     report: Sequence[str]
     """Lines for the model: what is proposed, and what is not and why."""
+    not_reviewed: Sequence[str]
+    """Those of these lines that the user reads with the output, because the review does not show what they say."""
     paths: Sequence[str]
     """The absolute paths of the files that were proposed; for a renamed file, both paths."""
 
@@ -124,13 +126,13 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     lines: list[str] = []
     if proposed:
         lines.append(f"The command's changes are proposed for review: {_listed(proposed)}.")
-    if failed:
-        lines.append(f"Not proposed, so these changes are lost: {_listed(failed)}.")
-    lines += propose_folders(files, changes.folders, roots, emptied_before)
+    not_reviewed = [f"Not proposed, so these changes are lost: {_listed(failed)}."] if failed else []
+    not_reviewed += propose_folders(files, changes.folders, roots, emptied_before)
+    lines += not_reviewed
     if changes.ignored:
         ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
         lines.append(f"Ignored by git, so they are not proposed, and only later commands see them: {ignored}.")
-    return ProposedChanges([*lines, *map(escape_to_one_line, changes.warnings)], paths)
+    return ProposedChanges([*lines, *map(escape_to_one_line, changes.warnings)], not_reviewed, paths)
 
 
 def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:

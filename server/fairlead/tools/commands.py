@@ -20,14 +20,15 @@ from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVer
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.uncancelled import finish_uncancelled
+from fairlead.tools.command_changes import ProposedChanges
 from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.paths import Roots
 
 NEEDS_LEFTOVERS = (
     "It did not pass again without the ignored files that earlier commands left in the sandbox, so it verifies nothing."
 )
-REPEATED = "(Again, without the ignored files that earlier commands left)\n"
-NOT_REPEATED = "(This time it did not pass, so it verifies nothing)\n"
+REPEATED = "Again, without the ignored files that earlier commands left"
+NOT_REPEATED = "This time it did not pass, so it verifies nothing"
 _PIPE_CLOSED = 141  # 128 + SIGPIPE: the exit code of a program that wrote to a pipe after the reader had ended
 
 
@@ -52,8 +53,8 @@ class Commands:
     direct: Callable[[], Layer]
     """Returns the workspace itself as a layer. Without a sandbox, `layer` also returns such a layer."""
     view: CreateView
-    propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[str]]
-    """Proposes what a command changed. Returns lines for the model, and sets the `changed_paths` of the call."""
+    propose_changes: Callable[[Changes, Roots, RunningCall], Awaitable[ProposedChanges]]
+    """Proposes what a command changed, and sets the `changed_paths` of the call."""
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see. Returns the number of that file state."""
     check_permission: CheckPermission
@@ -156,13 +157,19 @@ class Job:
             )
 
     async def _passes_again(self, repeat: Callable[[], Awaitable[bool]]) -> bool:
-        self.call.output(REPEATED)
+        self._tell_user(REPEATED)
         passes = False
         with contextlib.suppress(ToolError):
             passes = await repeat()
         if not passes:
-            self.call.output(NOT_REPEATED)
+            self._tell_user(NOT_REPEATED)
         return passes
+
+    def _tell_user(self, *lines: str) -> None:
+        """Adds lines to the output that the user sees. The model does not read them."""
+        if lines:
+            is_within_line = self.running.output[-1:] not in ("", "\n")
+            self.call.output("\n" * is_within_line + "".join(f"({line})\n" for line in lines))
 
     def _run(self, ended: Ended, exit_code: int | None, saw_discarded: bool) -> CommandRun:
         verified = self.verifications.verified
@@ -181,7 +188,9 @@ class Job:
             changes = await self.box.close()
             discarded_outside = changes.discarded_outside
             if not discard:
-                return await self.commands.propose_changes(changes, self.layer.roots, self.call), discarded_outside
+                proposed = await self.commands.propose_changes(changes, self.layer.roots, self.call)
+                self._tell_user(*proposed.not_reviewed)
+                return "\n".join(proposed.report), discarded_outside
         except ToolError as error:
             if isinstance(error, NotRun) and must_have_run:
                 raise
