@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from fairlead.session.review import decisions, undo
+from fairlead.session.review.decisions import FOLDER_REMOVED
 from fairlead.session.review.target import Target
 from fairlead.tools.folders import NOT_PROPOSED, NOT_REMOVED, REMOVED_ON_ACCEPT, STAY_EMPTY
 from session.boxed import BoxedSession, NoEditor, Tree, boxed_session, tree_of, write_tree
@@ -55,8 +56,9 @@ def without_new_empty_folders(tree: Tree, before: Collection[str]) -> Tree:
 
 @pytest.mark.parametrize("editor", EDITORS)
 async def test_a_moved_and_a_removed_folder_are_gone(editor: type[Editor]) -> None:
-    """The next command does not see them, the model learns what becomes of them, and an accept removes them from disk.
-    An undo restores them with their permissions, and a rejection makes them visible again, without a trace."""
+    """The next command does not see them, the model learns what becomes of them, and an accept removes them from disk
+    and says so. An undo restores them with their permissions, and a rejection shows them again, without a trace.
+    """
     async with boxed_session(["src/a", "src/sub/b", "old/deep/c", "keep/d"], editor) as agent:
         (agent.folder / "old").chmod(0o700)
         before = agent.tree
@@ -67,7 +69,8 @@ async def test_a_moved_and_a_removed_folder_are_gone(editor: type[Editor]) -> No
         await decisions.reject(agent.session, Target(), None)
         assert await seen(agent) == paths_in(before)
         await undo.undo(agent.session)
-        await agent.accept()
+        messages = [outcome.message for outcome in await agent.accept()]
+        assert sorted(filter(None, messages)) == [FOLDER_REMOVED.format(name=name) for name in ("old", "src")]
         assert paths_in(agent.tree) == after
         await undo.undo(agent.session)
         assert agent.tree == before

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairlead.display import escape_to_one_line
 from fairlead.edits import changeset as cs
 from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
@@ -36,6 +37,7 @@ CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or 
 DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
 NOT_OPEN = "Its folder is not part of the workspace anymore. Add the folder again to accept this, or reject it."
 MOVED_AWAY = "The path now leads elsewhere, through a symbolic link. Restore it, then try again."
+FOLDER_REMOVED = "The folder {name}/ was removed too, because nothing is left in it."
 NEWER = "The agent changed its proposal at the same time. Review it again."
 
 
@@ -198,6 +200,7 @@ async def _apply(
     vacated = [edit.path for edit in done if edit.vacates_path]
     removed = remove_emptied_folders(session.roots, vacated, session.files.changes.empty_folders)
     retry: list[Selection] = []
+    untold = {folder.path for folder in removed}
     yielder = Yielder(ignores_cancellation=True)
     for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
         await yielder.yield_if_due()
@@ -206,7 +209,12 @@ async def _apply(
             after = each.after if result.actual_text is None else each.after.rebased(result.actual_text)
             its_removed = tuple(folder for folder in removed if each.edit.path.is_relative_to(folder.path))
             accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders, its_removed))
-            outcomes += each.selection.outcomes("applied", result.message)
+            message = result.message
+            if its_removed and (outermost := its_removed[-1].path) in untold:
+                untold.remove(outermost)
+                name = escape_to_one_line(session.roots.relative(Path(outermost)))
+                message = f"{message} {FOLDER_REMOVED.format(name=name)}".strip()
+            outcomes += each.selection.outcomes("applied", message)
         elif is_last or not result.retryable:
             outcomes += each.selection.outcomes("failed", result.message)
         else:
