@@ -12,8 +12,8 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.retry import MAX_ATTEMPTS
-from models.asking import ANSWER, HELLO, asked, events, opened, reply, shown
-from support.fake_api import Call, Cut, FakeApi, Text, Thinking, Turn, Wait, event_names
+from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
+from support.fake_api import Call, Cut, FakeApi, Raw, Text, Thinking, Turn, Wait, event_names
 
 
 @pytest.mark.parametrize("how", ["close", "drop", "reset"])
@@ -152,3 +152,33 @@ async def test_a_warm_connection_that_the_server_has_closed_is_replaced() -> Non
             assert not [event for event in await events(model) if isinstance(event, Retrying)]
     async with opened(api) as model:
         await model.connect()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("form", ["{other}/v1/messages", "//localhost:{port}/", "https://127.0.0.1:{own}/v1/messages"])
+async def test_fault_155_a_redirect_to_another_origin_gets_nothing(status: int, form: str) -> None:
+    """docs/faults.md 155: neither the conversation nor the key goes to another scheme, host or port. The error names
+    both addresses, and there is no other attempt.
+    """
+    with FakeApi([HELLO]) as other, FakeApi() as api:
+        own, port = urlsplit(api.url).port, urlsplit(other.url).port
+        target = form.format(other=other.url, port=port, own=own)
+        api.push(Raw(b"", {"location": target, "content-length": "0"}, status))
+        async with opened(api) as model:
+            error = await failure(model)
+        assert (error.kind, error.retryable) == ("invalid_request", False)
+        named = urlsplit(f"http:{target}" if target.startswith("//") else target)
+        assert f"{api.url} redirects to {named.scheme}://{named.netloc}." in str(error)
+        assert (len(api.requests), len(other.requests)) == (1, 0)
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_redirect_within_the_origin_is_followed(status: int) -> None:
+    """The other address gets the same request."""
+    with FakeApi() as api:
+        api.push(Raw(b"", {"location": "/v1/messages?again=1", "content-length": "0"}, status))
+        api.push(HELLO)
+        async with opened(api) as model:
+            assert shown(await events(model)) == ANSWER
+        first, second = api.requests
+        assert first.raw == second.raw

@@ -167,6 +167,8 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
     transport = importlib.import_module("httpx2")
     cloud, where = endpoint.cloud, _name_of(endpoint)
     cause = _cause(error)
+    if isinstance(cause, ModelError):  # `check_redirect`, within the SDK
+        return cause
     if cloud is not None and isinstance(cause, transport.LocalProtocolError):
         return ModelError("auth", clouds.INVALID_CREDENTIALS.format(label=cloud.label))  # the cause would quote them
     if isinstance(cause, transport.ReadTimeout):

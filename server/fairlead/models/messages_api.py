@@ -34,7 +34,7 @@ from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
 from fairlead.models.think_tags import separate_thinking
-from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors, transport_errors
+from fairlead.models.transport import CONNECT_TIMEOUT, check_redirect, decoding_errors, transport_errors
 from fairlead.per_item import PerItem
 
 DEFAULT_URL = "https://api.anthropic.com"
@@ -121,7 +121,7 @@ class MessagesApiModel:
         with contextlib.suppress(TimeoutError, *transport_errors()):
             async with asyncio.timeout(CONNECT_TIMEOUT):
                 # without the key, which only a request needs
-                await self._http.head(self._endpoint.base_url or DEFAULT_URL)
+                await self._http.head(self._endpoint.base_url or DEFAULT_URL, follow_redirects=False)
             self._reuses_connection = True
 
     async def _load(self) -> Any:
@@ -258,8 +258,10 @@ class MessagesApiModel:
     def _http_client(self, sdk: Any) -> Any:
         """Creates the transport for a client of the SDK."""
 
-        async def note_answer(_: Any) -> None:
+        async def note_answer(response: Any) -> None:
             self._is_answered = True
+            if response.request.method != "HEAD":
+                check_redirect(response)
 
         limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
         hooks = {"response": [note_answer]}

@@ -1,4 +1,4 @@
-"""The time limit for connecting, and the errors of the SDK and its transport while they send and receive."""
+"""The time limit for connecting, redirects, and the errors of the SDK and its transport while they send and receive."""
 
 import importlib
 import logging
@@ -12,12 +12,35 @@ from fairlead.models.fields import nonsense
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT = 15.0  # seconds
+MAX_ORIGIN = 300  # characters; the name of a host has at most 253
+REDIRECTED = (
+    "{origin} redirects to {target}. The conversation and the key were not sent there. If that is the right server, "
+    "set it as the base URL."
+)
 
 
 def transport_errors() -> tuple[type[Exception], ...]:
     """The transport's errors. In the middle of a stream, the SDK does not wrap them in its own."""
     transport = importlib.import_module("httpx2")
     return (transport.HTTPError, transport.StreamError)
+
+
+def check_redirect(response: Any) -> None:
+    """Checks that a redirect stays within its origin. The next request would contain the conversation and the key.
+
+    Raises:
+        ModelError: it leads to another scheme, host or port.
+    """
+    if not response.has_redirect_location:
+        return
+    url = response.request.url
+    try:
+        target = url.join(response.headers["location"])
+    except importlib.import_module("httpx2").InvalidURL:
+        return  # the transport refuses it
+    origin, other = (f"{each.scheme}://{each.netloc.decode('ascii')}"[:MAX_ORIGIN] for each in (url, target))
+    if origin != other:
+        raise ModelError("invalid_request", REDIRECTED.format(origin=origin, target=other))
 
 
 @contextmanager
