@@ -1,6 +1,7 @@
 """Streams of the Messages API that are cut, cancelled or abandoned, and their connections."""
 
 import asyncio
+import gzip
 from threading import Event as Signal
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
 from fairlead.models.messages_api import load_sdk
 from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.transport import MAX_ANSWER, MAX_ERROR_BODY
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
 from support.fake_api import Call, Cut, FakeApi, Raw, Text, Thinking, Turn, Wait, event_names
 
@@ -182,3 +184,34 @@ async def test_a_redirect_within_the_origin_is_followed(status: int) -> None:
             assert shown(await events(model)) == ANSWER
         first, second = api.requests
         assert first.raw == second.raw
+
+
+SAID = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Never again'
+
+
+@pytest.mark.parametrize("status", [400, 404, 429, 500])
+@pytest.mark.parametrize("is_compressed", [False, True])
+async def test_fault_156_of_a_large_error_only_the_beginning_is_read(status: int, is_compressed: bool) -> None:
+    """docs/faults.md 156: the error is there although its body is long, also if it decompresses to a thousand times its
+    size or never ends.
+    """
+    body = SAID + b"!" * (50_000_000 if is_compressed else 2 * MAX_ERROR_BODY)
+    headers = {"content-type": "application/json", "content-length": "1000000000000"}
+    if is_compressed:
+        body, headers = gzip.compress(body), {**headers, "content-encoding": "gzip"}
+    with FakeApi([Raw(body, headers, status)] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            error = await failure(model)
+    assert f"({status}: " in str(error)
+    assert "Never again!!!" in str(error)
+    assert len(str(error)) < 1000
+
+
+async def test_fault_157_an_answer_without_end_is_an_error() -> None:
+    """docs/faults.md 157: all that a server sends for one answer is limited, also what no event contains."""
+    line = b": " + b"x" * 100_000 + b"\n\n"
+    body = line * (MAX_ANSWER // len(line) + 2)
+    with FakeApi([Raw(body, {"content-type": "text/event-stream"})] * MAX_ATTEMPTS) as api:
+        async with opened(api) as model:
+            error = await failure(model)
+    assert f"an answer of more than {MAX_ANSWER:,} bytes" in str(error)

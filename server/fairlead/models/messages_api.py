@@ -23,6 +23,7 @@ from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, 
 from fairlead.models import clouds
 from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
 from fairlead.models.endpoint import PROVIDER_HOST, Endpoint
+from fairlead.models.foreign import MAX_SEARCHED
 from fairlead.models.refusals import (
     is_about_billing,
     is_about_images,
@@ -34,7 +35,14 @@ from fairlead.models.reply import ReplyBuilder
 from fairlead.models.retry import with_retries
 from fairlead.models.sse import NotAnEventStream, read_events
 from fairlead.models.think_tags import separate_thinking
-from fairlead.models.transport import CONNECT_TIMEOUT, check_redirect, decoding_errors, transport_errors
+from fairlead.models.transport import (
+    CONNECT_TIMEOUT,
+    bound_error_body,
+    bounded,
+    check_redirect,
+    decoding_errors,
+    transport_errors,
+)
 from fairlead.per_item import PerItem
 
 DEFAULT_URL = "https://api.anthropic.com"
@@ -155,7 +163,7 @@ class MessagesApiModel:
     async def _read(self, sdk: Any, stream: Any) -> AsyncGenerator[ModelEvent, None]:
         builder, counted, has_events = ReplyBuilder(), Usage(), False
         framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
-        events = clouds.read_frames(sdk, stream) if framed else read_events(stream.response.aiter_bytes())
+        events = clouds.read_frames(sdk, stream) if framed else read_events(bounded(stream.response.aiter_bytes()))
         try:
             async for event in events:
                 has_events = True
@@ -191,7 +199,7 @@ class MessagesApiModel:
             try:
                 stream = await self._send(sdk, request, fields)
             except sdk.BadRequestError as error:
-                text = str(error)
+                text = str(error)[:MAX_SEARCHED]
                 limit = parse_max_tokens(text)
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
@@ -262,6 +270,7 @@ class MessagesApiModel:
             self._is_answered = True
             if response.request.method != "HEAD":
                 check_redirect(response)
+                await bound_error_body(response)
 
         limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
         hooks = {"response": [note_answer]}
