@@ -28,6 +28,19 @@ export default defineConfig(
     },
   },
   {
+    files: ["client/src/**"],
+    ignores: ["client/src/ui/showMessage.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "MemberExpression[property.name=/^show(Information|Warning|Error)Message$/]",
+          message: "Use ui/showMessage.ts: links in the text would work.",
+        },
+      ],
+    },
+  },
+  {
     files: ["client/test/**"],
     rules: {
       "@typescript-eslint/no-floating-promises": [

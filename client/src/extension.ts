@@ -51,6 +51,7 @@ import { SpokenProgress } from "./ui/spokenProgress";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
+import { showInformation } from "./ui/showMessage";
 
 const WALKTHROUGH = "fairlead.fairlead#start";
 
@@ -114,7 +115,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const trees = [editsView, planView, new SessionsView(store)];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
-    await vscode.window.showInformationMessage(t("That row just changed. Try again."));
+    await showInformation(t("That row just changed. Try again."));
   };
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),

@@ -4,16 +4,17 @@
 import assert from "node:assert/strict";
 import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
 
-let busy = true;
+const BUSY = {
+  status: 529,
+  headers: { "retry-after": "50" },
+  error: { type: "overloaded_error", message: "Overloaded" },
+};
+const LINK = "[the settings](command:workbench.action.openSettings)";
+let refusal = BUSY;
 const url = await modelServer({
   text: "It is well.",
   usage: { input_tokens: 150_000, output_tokens: 1000 },
-  refusal: () =>
-    busy && {
-      status: 529,
-      headers: { "retry-after": "50" },
-      error: { type: "overloaded_error", message: "Overloaded" },
-    },
+  refusal: () => refusal,
 });
 const editorTest = useAgent([], {
   settings: { "fairlead.replay": "", "fairlead.baseUrl": url },
@@ -40,11 +41,19 @@ editorTest("a stop ends the wait", async ({ page }) => {
 });
 
 editorTest("the status bar shows the cost, and then how full the model's context window is", async ({ page }) => {
-  busy = false;
+  refusal = undefined;
   await followUp(page, "And now?");
   await page.toast("It is well.");
   const { text, label } = await page.statusItem("fairlead.status", (item) => item.text.includes("$"));
   assert.match(text, /Agent · \$0\.31 · 151k/);
   assert.match(label, /151,000 tokens, 76% of the model's context window/);
   await picture(page, "cost");
+});
+
+editorTest("what the model's server says has no links that work", async ({ page }) => {
+  refusal = { status: 400, headers: {}, error: { type: "invalid_request_error", message: `See ${LINK}.` } };
+  await followUp(page, "Once more");
+  await page.toast(`See ${LINK.replace("](", "] (")}.`);
+  assert.equal(await page.page.locator(".notification-list-item-message a").count(), 0);
+  await picture(page, "no-link");
 });

@@ -19,6 +19,7 @@ import {
   type LineRange,
   type Problem,
 } from "./taskTexts";
+import { showInformation } from "../ui/showMessage";
 
 const SELECTOR = { scheme: "file" };
 
@@ -35,12 +36,12 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {
-      void vscode.window.showInformationMessage(t("Open a file of the workspace first."));
+      void showInformation(t("Open a file of the workspace first."));
       return;
     }
     const ranges = selectedRanges(editor);
     if (ranges.length === 0) {
-      void vscode.window.showInformationMessage(t("First, select the code for the task."));
+      void showInformation(t("First, select the code for the task."));
       return;
     }
     const name = shownPath(editor.document).split("/").at(-1) ?? "";
@@ -55,7 +56,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
   async explain(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {
-      void vscode.window.showInformationMessage(t("Open a file of the workspace first."));
+      void showInformation(t("Open a file of the workspace first."));
       return;
     }
     const { document, selection } = editor;

@@ -20,6 +20,7 @@ import type { Prompts } from "../sessions/prompt";
 import { isReplay, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
+import { showError, showInformation } from "../ui/showMessage";
 
 const VIEW = "fairlead.conversation";
 /** The type of the editor with the conversation, by which VS Code restores it after a reload. */
@@ -258,12 +259,12 @@ export class Conversation implements vscode.Disposable {
       case "drop": {
         const text = mentionsOf(intention.uris);
         if (text !== undefined) post(page, { kind: "insert", text });
-        else void vscode.window.showInformationMessage(t("Only files and folders in the workspace can be mentioned."));
+        else void showInformation(t("Only files and folders in the workspace can be mentioned."));
         return;
       }
       case "addPicture":
         if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
-          void vscode.window.showErrorMessage(t("The limit for a task is 10 pictures and 20 MB in total."));
+          void showError(t("The limit for a task is 10 pictures and 20 MB in total."));
         this.draw();
         return;
       case "send": {

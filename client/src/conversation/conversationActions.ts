@@ -19,6 +19,7 @@ import type { Sessions } from "../sessions/sessions";
 import type { Entry } from "../session";
 import type { Store } from "../state";
 import { showBriefly } from "../ui/window";
+import { showInformation } from "../ui/showMessage";
 
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
@@ -110,7 +111,7 @@ export class ConversationActions implements vscode.Disposable {
   ): Promise<boolean> {
     const sent = parseSent(text);
     if (sent.kind === "unclear") {
-      void vscode.window.showInformationMessage(sent.problem);
+      void showInformation(sent.problem);
       return false;
     }
     if (sent.kind === "command") {
@@ -121,7 +122,7 @@ export class ConversationActions implements vscode.Disposable {
     if (sent.text === "") return true;
     const session = sent.isNew ? undefined : this.store.active;
     if (session?.running && pictures.length > 0) {
-      void vscode.window.showInformationMessage(
+      void showInformation(
         t("Pictures can be sent only with a task. Wait until the agent has finished, or remove them."),
       );
       return false;
@@ -213,7 +214,7 @@ async function showDocument(uri: vscode.Uri, options: vscode.TextDocumentShowOpt
   try {
     await vscode.window.showTextDocument(uri, options);
   } catch {
-    void vscode.window.showInformationMessage(t("{0} cannot be opened.", relative(uri.toString())));
+    void showInformation(t("{0} cannot be opened.", relative(uri.toString())));
   }
 }
 

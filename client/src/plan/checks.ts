@@ -20,8 +20,9 @@ import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { plainMessage, withoutLinks } from "../ui/text";
+import { plainMessage } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 const SHOW_OUTPUT = t("Show Output");
 
@@ -97,11 +98,9 @@ export class Checks {
     if (!results?.length) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
-    const detail = `${withoutLinks(plainMessage(failed.message))}\n${t("Your files have not changed yet.")}`;
+    const detail = `${plainMessage(failed.message)}\n${t("Your files have not changed yet.")}`;
     const accept = t("Accept Anyway");
-    return (
-      (await vscode.window.showWarningMessage(t("Accept all changes?"), { modal: true, detail }, accept)) === accept
-    );
+    return (await showWarning(t("Accept all changes?"), { modal: true, detail }, accept)) === accept;
   }
 
   /** Runs checks and shows the result that the user should know about. Returns false if the user cancelled. */
@@ -115,9 +114,9 @@ export class Checks {
     const shown = resultToShow(results);
     if (!shown) return;
     const { result, isProblem } = shown;
-    const text = withoutLinks(plainMessage(result.message));
+    const text = plainMessage(result.message);
     const allPass = results.length > 1 && results.every(({ passed }) => passed);
-    const show = isProblem ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+    const show = isProblem ? showWarning : showInformation;
     const actions = result.toolCallId === null ? [] : [SHOW_OUTPUT];
     // not awaited: the user may leave the message open
     void show(allPass ? t("All {0} checks pass. {1}", results.length, text) : text, ...actions).then((action) => {
@@ -153,7 +152,7 @@ export class Checks {
 
   private activeSession(): Store["active"] {
     const session = this.store.active;
-    if (!session) void vscode.window.showInformationMessage(t("There is nothing to check yet. Run a task first."));
+    if (!session) void showInformation(t("There is nothing to check yet. Run a task first."));
     return session;
   }
 }

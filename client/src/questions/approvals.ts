@@ -7,6 +7,7 @@ import { describeApproval } from "./approvalTexts";
 import { relative } from "../folders";
 import type { ApproveParams, ApproveResult } from "../protocol";
 import type { Store } from "../state";
+import { showWarning } from "../ui/showMessage";
 
 export class Approvals {
   private readonly pending = new Map<ApproveParams, (result: ApproveResult) => void>();
@@ -35,7 +36,7 @@ export class Approvals {
     const { dialogTitle: question, details, choices } = describeApproval(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
     const later = { title: t("Decide Later"), isCloseAffordance: true };
-    const chosen = await vscode.window.showWarningMessage(
+    const chosen = await showWarning(
       question,
       { modal: true, detail: details },
       ...safeFirst.map(({ title }) => ({ title })),

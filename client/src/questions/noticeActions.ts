@@ -8,6 +8,7 @@ import type { Questions } from "./questions";
 import type { Runs } from "../sessions/runs";
 import type { Store } from "../state";
 import { needsDecision } from "./waiting";
+import { showInformation } from "../ui/showMessage";
 
 export class NoticeActions {
   constructor(
@@ -39,7 +40,7 @@ export class NoticeActions {
   openFirst(): unknown {
     const { active, sessions } = this.store;
     const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;
-    if (!session) return vscode.window.showInformationMessage(t("Nothing is waiting for your answer."));
+    if (!session) return showInformation(t("Nothing is waiting for your answer."));
     this.store.show(session.id);
     const [question] = session.questions;
     const [approval] = session.approvals;

@@ -26,6 +26,7 @@ import { targetOf, type Decision, type DecisionOptions, type Review } from "./re
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
 import { activeTab, showBriefly } from "../ui/window";
+import { showInformation } from "../ui/showMessage";
 
 /** `advance`: whether to show the next change after the decision. */
 type RowOptions = DecisionOptions & { readonly advance?: boolean };
@@ -114,7 +115,7 @@ export class ReviewCursor {
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
   async goTo(direction: "next" | "previous"): Promise<void> {
     const location = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
-    if (!location) void vscode.window.showInformationMessage(t("There is nothing to review."));
+    if (!location) void showInformation(t("There is nothing to review."));
     else if (!(await this.diffs.goInMultiDiff(direction, location.file)))
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
@@ -209,5 +210,5 @@ function proposedText(side: DiffSide): vscode.TextDocument | undefined {
 }
 
 function showNoDiffOpen(): void {
-  void vscode.window.showInformationMessage(t("No proposed change is open. Open one in the Proposed Changes view."));
+  void showInformation(t("No proposed change is open. Open one in the Proposed Changes view."));
 }

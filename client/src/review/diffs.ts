@@ -17,6 +17,7 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 import { activeTab, allTabs } from "../ui/window";
+import { showInformation } from "../ui/showMessage";
 
 export class Diffs implements vscode.Disposable {
   private readonly multiDiffs: MultiDiffs;
@@ -150,21 +151,21 @@ export class Diffs implements vscode.Disposable {
       const diff = { sessionId: session.id, item: undefined };
       await this.multiDiffs.openAs(t("Proposed: {0}", session.title || t("task")), diff);
     }
-    if (this.store.reviewable.length === 0) void vscode.window.showInformationMessage(t("There is nothing to review."));
+    if (this.store.reviewable.length === 0) void showInformation(t("There is nothing to review."));
   }
 
   /** Opens a multi-file diff with only the changes of one plan step. */
   async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
     const diff = { sessionId, item };
     if (this.multiDiffs.filesOf(diff).length > 0) await this.multiDiffs.openAs(t("Step: {0}", content), diff);
-    else void vscode.window.showInformationMessage(t("This step has no changes left to review."));
+    else void showInformation(t("This step has no changes left to review."));
   }
 
   /** Opens the first problem in the proposed files that contain changes of a plan step. */
   async openStepProblem(sessionId: string, item: string): Promise<void> {
     const file = this.multiDiffs.filesOf({ sessionId, item }).find(({ problems }) => problems.length > 0);
     if (file) await this.open(sessionId, file);
-    else void vscode.window.showInformationMessage(t("The errors of this step are gone."));
+    else void showInformation(t("The errors of this step are gone."));
   }
 
   /**
@@ -182,7 +183,7 @@ export class Diffs implements vscode.Disposable {
     } else if (await exists(current)) {
       await vscode.commands.executeCommand("vscode.open", current, { preview: true });
     } else {
-      void vscode.window.showInformationMessage(t("{0} no longer exists.", relative(uri)));
+      void showInformation(t("{0} no longer exists.", relative(uri)));
     }
   }
 

@@ -15,6 +15,7 @@ import { unsavedProposals, fileOf } from "./diffUris";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { showBriefly } from "../ui/window";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 export type Decision = "accept" | "reject";
 export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
@@ -50,9 +51,9 @@ export class Review {
     allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
     const sessions = this.store.reviewable;
-    if (sessions.length === 0) void vscode.window.showInformationMessage(t("There is nothing to review."));
+    if (sessions.length === 0) void showInformation(t("There is nothing to review."));
     if (decision === "reject" && sessions.length > 0) {
-      const sure = await vscode.window.showWarningMessage(
+      const sure = await showWarning(
         t("Reject all proposed changes?"),
         { modal: true, detail: t("Your files do not change. “Agent: Undo Review” restores the proposals.") },
         t("Reject All"),
@@ -150,9 +151,7 @@ export class Review {
     // the order of the decisions of an earlier window is unknown, so the active session comes first
     const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
     if (steps.length === 0)
-      void vscode.window.showInformationMessage(
-        direction === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."),
-      );
+      void showInformation(direction === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."));
     const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
     for (const sessionId of steps) {
       const label = this.store.get(sessionId)?.edits?.[labelKey];
@@ -240,7 +239,7 @@ export class Review {
     }
     if (documents.length === 0) return "clean";
     if (!hunksIn(target).every((hunk) => hunkOf(this.store, sessionId, hunk))) {
-      void vscode.window.showInformationMessage(t("Your edit was saved to the proposal. Review it, then accept."));
+      void showInformation(t("Your edit was saved to the proposal. Review it, then accept."));
       return "stop";
     }
     return "saved";
@@ -282,7 +281,5 @@ const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]
 function showFailures(result: ReviewResult): void {
   const failed = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
   if (failed.length === 0) return;
-  void vscode.window.showWarningMessage(
-    failureSummary(failed.map(({ uri, message }) => ({ name: relative(uri), message }))),
-  );
+  void showWarning(failureSummary(failed.map(({ uri, message }) => ({ name: relative(uri), message }))));
 }

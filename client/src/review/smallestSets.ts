@@ -9,10 +9,11 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 import { countText } from "../ui/format";
-import { plainMessage, withoutLinks } from "../ui/text";
+import { plainMessage } from "../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
 import { sessionWithSet } from "./smallestMarks";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 const TITLE = t("Finding the smallest set that passes");
 const REVIEW_OTHERS = t("Review the Others First");
@@ -32,7 +33,7 @@ export class SmallestSets {
   async find(): Promise<void> {
     const [session] = this.store.reviewable;
     if (!session) {
-      void vscode.window.showInformationMessage(t("There is nothing to review."));
+      void showInformation(t("There is nothing to review."));
       return;
     }
     const chosen = await this.checks.choose(
@@ -79,14 +80,14 @@ export class SmallestSets {
   }
 
   private async report(sessionId: string, found: SmallestSet): Promise<void> {
-    const text = withoutLinks(plainMessage(found.message));
+    const text = plainMessage(found.message);
     if (found.needed.length === 0 || found.notNeeded.length === 0) {
       const isFine = found.outcome === "minimal" || found.outcome === "stopped";
-      void (isFine ? vscode.window.showInformationMessage(text) : vscode.window.showWarningMessage(text));
+      void (isFine ? showInformation(text) : showWarning(text));
       return;
     }
     const accept = found.needed.length === 1 ? t("Accept This One") : t("Accept These {0}", found.needed.length);
-    const chosen = await vscode.window.showInformationMessage(text, accept, REVIEW_OTHERS);
+    const chosen = await showInformation(text, accept, REVIEW_OTHERS);
     if (chosen === accept) await this.acceptNeeded(sessionId);
     else if (chosen === REVIEW_OTHERS) await this.openFirstNotNeeded(sessionId, found);
   }
@@ -94,7 +95,7 @@ export class SmallestSets {
   private async acceptNeeded(sessionId: string): Promise<void> {
     const needed = this.store.get(sessionId)?.edits?.smallest?.needed ?? [];
     if (needed.length > 0) await this.review.decide("accept", { sessionId, target: { changes: needed } });
-    else void vscode.window.showInformationMessage(t("The result is out of date. Search again."));
+    else void showInformation(t("The result is out of date. Search again."));
   }
 
   private async openFirstNotNeeded(sessionId: string, { notNeeded }: SmallestSet): Promise<void> {
@@ -107,7 +108,7 @@ export class SmallestSets {
         return;
       }
     }
-    void vscode.window.showInformationMessage(t("These changes have already been accepted or rejected."));
+    void showInformation(t("These changes have already been accepted or rejected."));
   }
 }
 

@@ -1,7 +1,7 @@
 // Failures of requests to the server, and how the user learns of them.
 
 import { t } from "@vscode/l10n";
-import * as vscode from "vscode";
+import { showWarning } from "../ui/showMessage";
 
 /** The server could not be started. The user has seen the reason. */
 export class NotStarted extends Error {}
@@ -30,5 +30,5 @@ export async function orShowWarning<Result>(request: () => Promise<Result>): Pro
 
 /** Shows why a request failed, unless the user has already seen the reason (`NotStarted`). */
 export function showFailure(error: unknown): void {
-  if (!(error instanceof NotStarted)) void vscode.window.showWarningMessage(messageOf(error));
+  if (!(error instanceof NotStarted)) void showWarning(messageOf(error));
 }

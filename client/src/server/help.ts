@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { NEWEST, OLDEST, type Attempt } from "./python";
 import { pythonHelp } from "./pythonHelp";
+import { showError } from "../ui/showMessage";
 
 const SCHEME = "fairlead-help";
 let text = "";
@@ -25,16 +26,14 @@ export async function showPythonHelp(context: vscode.ExtensionContext, attempts:
     await vscode.window.showTextDocument(uri);
   }
   const { displayName } = context.extension.packageJSON as { displayName: string };
-  void vscode.window
-    .showErrorMessage(
-      t("{0} needs Python {1} to {2}.", displayName, OLDEST.join("."), NEWEST.join(".")),
-      t("Try Again"),
-      t("Choose Interpreter..."),
-    )
-    .then(async (chosen) => {
-      if (chosen === t("Try Again")) await vscode.commands.executeCommand("fairlead.restartServer");
-      if (chosen === t("Choose Interpreter...")) await chooseInterpreter();
-    });
+  void showError(
+    t("{0} needs Python {1} to {2}.", displayName, OLDEST.join("."), NEWEST.join(".")),
+    t("Try Again"),
+    t("Choose Interpreter..."),
+  ).then(async (chosen) => {
+    if (chosen === t("Try Again")) await vscode.commands.executeCommand("fairlead.restartServer");
+    if (chosen === t("Choose Interpreter...")) await chooseInterpreter();
+  });
 }
 
 async function chooseInterpreter(): Promise<void> {

@@ -7,6 +7,7 @@ import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
 import { setContextKey } from "../ui/contextKeys";
+import { showError, showInformation } from "../ui/showMessage";
 
 /** Asks for the kind of access, then tests it. */
 export async function setUpModel(access: ModelAccess, server: AgentServer): Promise<void> {
@@ -25,12 +26,12 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
       return server.request<{ model: string }>(method.testModel, {});
     });
     setContextKey("modelTested", true);
-    const chosen = await vscode.window.showInformationMessage(t("{0} answers.", model), t("Run Task"));
+    const chosen = await showInformation(t("{0} answers.", model), t("Run Task"));
     if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {
     if (error instanceof NotStarted) return;
     const message = t("The model cannot be used. {0}", messageOf(error));
-    const chosen = await vscode.window.showErrorMessage(message, t("Choose Again"), t("Test Again"));
+    const chosen = await showError(message, t("Choose Again"), t("Test Again"));
     if (chosen === t("Choose Again")) await setUpModel(access, server);
     if (chosen === t("Test Again")) await testModel(access, server);
   }

@@ -7,6 +7,7 @@ import {
   ErrorAction,
   ErrorCodes,
   LanguageClient,
+  ShowMessageNotification,
   State,
   type ClientCapabilities,
   type LanguageClientOptions,
@@ -38,6 +39,7 @@ import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolders } from "./storage";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
+import { showError, showFromServer } from "../ui/showMessage";
 
 const CONNECTION_LOST = new Set<unknown>([
   ErrorCodes.PendingResponseRejected,
@@ -231,6 +233,7 @@ export class AgentServer implements vscode.Disposable {
     };
     const client = new QuietClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new ClientFeatures());
+    client.onNotification(ShowMessageNotification.type, showFromServer);
     client.onNotification(method.plan, (plan: Plan) => {
       this.store.setPlan(plan);
     });
@@ -323,7 +326,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async showFailure(message: string): Promise<void> {
-    const chosen = await vscode.window.showErrorMessage(message, t("Try Again"), t("Show Log"));
+    const chosen = await showError(message, t("Try Again"), t("Show Log"));
     if (chosen === t("Try Again")) void this.restart();
     else if (chosen === t("Show Log")) this.log.show();
   }

@@ -7,12 +7,13 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { oneOrMany } from "../ui/format";
 import { showBriefly } from "../ui/window";
+import { showInformation } from "../ui/showMessage";
 
 export async function adoptSessions(server: AgentServer): Promise<void> {
   const found = await orShowWarning(() => server.request<FormerFoldersResult>(method.formerFolders, {}));
   if (!found) return;
   if (found.folders.length === 0) {
-    void vscode.window.showInformationMessage(t("All folders that have saved sessions still exist."));
+    void showInformation(t("All folders that have saved sessions still exist."));
     return;
   }
   const chosen = await vscode.window.showQuickPick(found.folders.map(choice), {

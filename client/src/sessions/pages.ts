@@ -11,6 +11,7 @@ import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
 import { showBriefly } from "../ui/window";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/Command Permissions.md" });
 
@@ -58,7 +59,7 @@ export class Pages implements vscode.Disposable {
       const message = t(
         "You have not accepted any changes from this session. The commit message contains only accepted changes.",
       );
-      void vscode.window.showInformationMessage(message);
+      void showInformation(message);
       return;
     }
     const repository = await pickRepository(root);
@@ -88,8 +89,7 @@ export class Pages implements vscode.Disposable {
   /** Returns the id of the active session. Shows a message if there is none. */
   private activeId(): string | undefined {
     const sessionId = this.store.active?.id;
-    if (sessionId === undefined)
-      void vscode.window.showInformationMessage(t("There is no session yet. Run a task first."));
+    if (sessionId === undefined) void showInformation(t("There is no session yet. Run a task first."));
     return sessionId;
   }
 
@@ -125,7 +125,7 @@ type CommitInput = ReturnType<typeof commitInputs>[number];
 
 async function pickRepository(root?: vscode.Uri): Promise<CommitInput | undefined> {
   const inputs = commitInputs(root);
-  if (inputs.length === 0) void vscode.window.showInformationMessage(t("This workspace has no Git repository."));
+  if (inputs.length === 0) void showInformation(t("This workspace has no Git repository."));
   if (inputs.length < 2) return inputs[0];
   const items = inputs.map((each) => ({ label: each.name, each }));
   const title = t("Agent: Commit Message from Record");
@@ -137,8 +137,5 @@ async function mayReplace(written: string, message: string): Promise<boolean> {
   if (written.trim() === "" || written === message) return true;
   const detail = t("Your text:\n\n{0}", written);
   const replace = t("Replace");
-  return (
-    (await vscode.window.showWarningMessage(t("Replace the commit message?"), { modal: true, detail }, replace)) ===
-    replace
-  );
+  return (await showWarning(t("Replace the commit message?"), { modal: true, detail }, replace)) === replace;
 }

@@ -9,6 +9,7 @@ import type { AgentServer } from "../server/server";
 import { isRewindable, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
 import { countText } from "../ui/format";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 interface ScopeItem extends vscode.QuickPickItem {
   readonly scope: RewindScope;
@@ -46,7 +47,7 @@ export class Rewinds {
     const session = this.store.active;
     const prompts = session?.entries.filter(isRewindable).reverse() ?? [];
     if (!session || prompts.length === 0) {
-      void vscode.window.showInformationMessage(t("This conversation has no message to rewind to."));
+      void showInformation(t("This conversation has no message to rewind to."));
       return;
     }
     const items = prompts.map((prompt) => ({ label: prompt.text.replace(/\s+/g, " ").slice(0, 200), prompt }));
@@ -78,7 +79,7 @@ export class Rewinds {
     if (!first) return;
     const files = countText(new Set(result.kept.map(({ uri }) => uri)).size, "file");
     const kept = t("Rewound, but accepted text stays in {0}. {1}", files, first.message);
-    void vscode.window.showWarningMessage(kept);
+    void showWarning(kept);
   }
 
   /**
@@ -89,7 +90,7 @@ export class Rewinds {
     if (scope === "fork" || !this.store.get(id)?.running) return true;
     const stop = t("Stop and Rewind");
     const detail = t("The run is stopped first.");
-    const chosen = await vscode.window.showWarningMessage(t("The agent is working."), { modal: true, detail }, stop);
+    const chosen = await showWarning(t("The agent is working."), { modal: true, detail }, stop);
     if (chosen !== stop) return false;
     if (this.store.get(id)?.running) await this.runs.stop(id);
     return true;

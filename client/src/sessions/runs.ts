@@ -16,7 +16,8 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 import { sessionName } from "../questions/noticeTexts";
 import { earlyEnd, pauseReason, isReadyToGo } from "../questions/waiting";
-import { plainSummary, withoutLinks } from "../ui/text";
+import { plainSummary } from "../ui/text";
+import { showError, showInformation } from "../ui/showMessage";
 
 /** A task with a prompt. */
 interface PromptTask {
@@ -114,14 +115,14 @@ export class Runs {
   async go(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
-    else void vscode.window.showInformationMessage(t("No plan is waiting for approval."));
+    else void showInformation(t("No plan is waiting for approval."));
   }
 
   /** Continues the paused run of a session, by default the active one, in the mode that it had. */
   async continueRun(sessionId = this.store.active?.id): Promise<void> {
     const session = sessionId === undefined ? undefined : this.store.get(sessionId);
     if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" }, session.mode);
-    else void vscode.window.showInformationMessage(t("No run is paused."));
+    else void showInformation(t("No run is paused."));
   }
 
   /** Continues a session's run that failed or was stopped, in the mode that it had. */
@@ -171,7 +172,7 @@ export class Runs {
   /** Stops all runs, or the run of one session. */
   async stop(sessionId?: string): Promise<void> {
     const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
-    if (running.length === 0) void vscode.window.showInformationMessage(t("The agent is not running."));
+    if (running.length === 0) void showInformation(t("The agent is not running."));
     // the server does not know a session that is starting; to stop it, its placeholder is removed
     const known = running.filter(({ id, isStarting }) => !(isStarting && this.store.endStart(id)));
     for (const { id } of known) this.store.stopRun(id);
@@ -183,7 +184,7 @@ export class Runs {
     const editor = vscode.window.activeTextEditor;
     const prompt = editor?.document.getText().trim();
     if (!prompt) {
-      void vscode.window.showInformationMessage(t("Write the task first."));
+      void showInformation(t("Write the task first."));
       return;
     }
     if (!canRunHere()) return;
@@ -287,12 +288,11 @@ export class Runs {
   private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
-      void vscode.window.showErrorMessage(messageOf(error));
+      void showError(messageOf(error));
       return;
     }
-    const { showErrorMessage, showInformationMessage } = vscode.window;
     const what = error.isRequested ? t("The server was stopped.") : t("The server crashed.");
-    const chosen = await (error.isRequested ? showInformationMessage : showErrorMessage)(
+    const chosen = await (error.isRequested ? showInformation : showError)(
       resume ? t("{0} Your files are unchanged. Continue?", what) : t("{0} Your files are unchanged.", what),
       ...(resume ? [t("Continue")] : []),
       t("Show Log"),
@@ -308,7 +308,7 @@ export class Runs {
     if (result.error) {
       const actions =
         result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
-      const chosen = await vscode.window.showErrorMessage(`${sessionName(session)}: ${result.message}`, ...actions);
+      const chosen = await showError(`${sessionName(session)}: ${result.message}`, ...actions);
       if (chosen === undefined || !this.show(result.sessionId)) return;
       if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
       if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
@@ -324,10 +324,8 @@ export class Runs {
     const actions = files > 0 ? [t("Review Changes"), t("Show Conversation")] : [t("Show Conversation")];
     const who = sessionName(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
-    const chosen = await vscode.window.showInformationMessage(
-      [`${ended}: ${withoutLinks(plainSummary(result.message)) || t("done.")}`, result.record]
-        .filter(Boolean)
-        .join(" — "),
+    const chosen = await showInformation(
+      [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
       ...actions,
     );
     if (chosen === undefined || !this.show(result.sessionId)) return;
@@ -338,7 +336,7 @@ export class Runs {
   /** Shows the session that a message is about. If the user has deleted it, says so and returns false. */
   private show(sessionId: string): boolean {
     const exists = this.store.show(sessionId);
-    if (!exists) void vscode.window.showInformationMessage(t("This session was deleted."));
+    if (!exists) void showInformation(t("This session was deleted."));
     return exists;
   }
 
@@ -346,7 +344,7 @@ export class Runs {
     const plan = this.store.get(sessionId)?.plan;
     const steps = (plan?.total ?? 0) - (plan?.completed ?? 0);
     const who = sessionName(this.store.get(sessionId));
-    const chosen = await vscode.window.showInformationMessage(
+    const chosen = await showInformation(
       oneOrMany(
         steps,
         t("{0}: the plan has 1 step. Edit it if you like, then choose Go.", who),
@@ -364,9 +362,7 @@ export class Runs {
 /** Returns whether the session is running. If it is, tells the user to wait or to stop it. */
 function warnIfRunning(session: Session): boolean {
   if (session.running)
-    void vscode.window.showInformationMessage(
-      t("This session is still running. Stop it first, or wait until it has ended."),
-    );
+    void showInformation(t("This session is still running. Stop it first, or wait until it has ended."));
   return session.running;
 }
 
@@ -407,5 +403,5 @@ function canRunHere(): boolean {
 }
 
 async function showErrorWithButton(message: string, button: string, command: string): Promise<void> {
-  if (await vscode.window.showErrorMessage(message, button)) await vscode.commands.executeCommand(command);
+  if (await showError(message, button)) await vscode.commands.executeCommand(command);
 }

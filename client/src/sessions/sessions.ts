@@ -11,6 +11,7 @@ import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import { showBriefly } from "../ui/window";
+import { showInformation, showWarning } from "../ui/showMessage";
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. A failed request does not count. */
@@ -56,7 +57,7 @@ export class Sessions implements vscode.Disposable {
   async steer(): Promise<void> {
     const session = this.steerable();
     if (!session) {
-      void vscode.window.showInformationMessage(t("This session is not running. Use “Agent: Follow Up” to continue."));
+      void showInformation(t("This session is not running. Use “Agent: Follow Up” to continue."));
       return;
     }
     if (warnIfStarting(session)) return;
@@ -91,11 +92,7 @@ export class Sessions implements vscode.Disposable {
         t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
         t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),
       );
-      const sure = await vscode.window.showWarningMessage(
-        t("Delete “{0}”?", session.title),
-        { modal: true, detail },
-        t("Delete"),
-      );
+      const sure = await showWarning(t("Delete “{0}”?", session.title), { modal: true, detail }, t("Delete"));
       if (sure === undefined) return;
     }
     const deleted = await orShowWarning(() => this.server.request<null>(method.deleteSession, { sessionId }));
@@ -113,7 +110,7 @@ export class Sessions implements vscode.Disposable {
   private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running, row }) => !running && !row?.openElsewhere);
     if (idle.length === 0) {
-      void vscode.window.showInformationMessage(t("There is no session to continue."));
+      void showInformation(t("There is no session to continue."));
       return undefined;
     }
     const choices = sessionNodes(idle, this.store.active, Date.now()).map(
@@ -153,6 +150,6 @@ export class Sessions implements vscode.Disposable {
 
 /** Returns whether the session is only a placeholder. If it is, tells the user to try again. */
 function warnIfStarting(session: Session | undefined): boolean {
-  if (session?.isStarting) void vscode.window.showInformationMessage(t("The task is starting. Send this in a moment."));
+  if (session?.isStarting) void showInformation(t("The task is starting. Send this in a moment."));
   return session?.isStarting === true;
 }

@@ -9,6 +9,7 @@ import { method, type AgentEvent } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
+import { showInformation } from "./showMessage";
 
 /**
  * The maximum number of commands whose output is saved. The oldest ones are removed, even if they are still running.
@@ -40,7 +41,7 @@ export class Terminals implements vscode.Disposable {
   show({ sessionId, callId }: Pick<CommandNode | RunningNode, "sessionId" | "callId">): void {
     const found = this.commands.get(commandKey(sessionId, callId));
     if (!found) {
-      void vscode.window.showInformationMessage(
+      void showInformation(
         t(
           "The output of this command is no longer available. If the agent ran it, the conversation shows what the agent read.",
         ),

@@ -31,6 +31,9 @@ export function withoutLinks(text: string): string {
   return text.replaceAll("](", "] (");
 }
 
+/** The text of a message, in which nothing is a link, and nothing is hidden or changes the direction of the text. */
+export const messageText = (text: string): string => withoutLinks(visibleText(text));
+
 /**
  * A command's output as plain text: without colors, and with only the last state of a line that was overwritten with
  * `\r`.
@@ -76,13 +79,21 @@ export const capitalized = (words: string): string => words.charAt(0).toUpperCas
  * there is none, and ends with `…`.
  */
 export function plainSummary(markdown: string, limit = 160): string {
-  const blocks = lexer(markdown.slice(0, 100 * limit)).filter(({ type }) => !SKIPPED_BLOCKS.has(type));
+  const blocks = lexer(withoutDeepNesting(markdown.slice(0, 100 * limit))).filter(
+    ({ type }) => !SKIPPED_BLOCKS.has(type),
+  );
   const first = blocks.find(({ type }) => type !== "heading") ?? blocks[0];
   const words = first ? escapeInvisible(plainWords(first)).replace(/\s+/g, " ").trim() : "";
   if (words.length <= limit) return words;
   const cut = words.slice(0, limit).replace(/\s+\S*$/, "");
   return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;
 }
+
+/** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
+const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
+
+/** Markdown with a backslash after 20 nested quotes and lists, so that the next character begins no further one. */
+export const withoutDeepNesting = (markdown: string): string => markdown.replace(DEEP, "$1\\");
 
 const SKIPPED_BLOCKS = new Set(["space", "code", "hr"]);
 const BLOCKS_WITH_BLOCKS = new Set<string | undefined>(["list", "list_item", "blockquote"]);

@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
-import { visibleText } from "../../ui/text";
+import { visibleText, withoutDeepNesting } from "../../ui/text";
 
 /** A block of a text: a paragraph, a list, a code block. */
 export interface Block {
@@ -15,8 +15,6 @@ export interface Block {
 
 /** In characters. A longer paragraph is shown as plain text, because parsing emphasis takes quadratic time. */
 const MAX_PARAGRAPH = 4000;
-/** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
-const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
 const TAGS = "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul".split(
   " ",
 );
@@ -48,8 +46,7 @@ export function markdownBlocks(text: string, known: readonly Block[] = []): Bloc
 
 function tokensOf(text: string): Token[] {
   const lexer = new Lexer({ gfm: true });
-  // a backslash after the 20 markers, so that the next character begins no further quote or list
-  lexer.blockTokens(text.replace(DEEP, "$1\\"), lexer.tokens);
+  lexer.blockTokens(withoutDeepNesting(text), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= MAX_PARAGRAPH) lexer.inlineTokens(src, tokens);
     else tokens.push({ type: "text", raw: src, text: src, escaped: false });
