@@ -325,7 +325,7 @@ editorTest("the chips show only what is sent with a task", async ({ page, worksp
   await page.clickDiffLine("Hello", { side: "original" });
   await page.press("Shift+Home");
   await selected();
-  await chips("greet.py"); // these are not lines of the file
+  await chips("greet.py", "greet.py, line 2"); // their text is sent, because they are not lines of the file
   fs.writeFileSync(path.join(workspace, "..", "outside.py"), "# not in the workspace\n");
   await page.runCommand("File: Open File...");
   await page.pick("..");
