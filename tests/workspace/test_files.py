@@ -100,7 +100,7 @@ def test_fault_06_a_change_on_disk_is_a_conflict_until_it_is_undone(files: Files
 
 
 def test_what_is_computed_too_late_is_not_applied(files: Files, path: Path) -> None:
-    """The reading of changed files gives way to a decision that has begun meanwhile."""
+    """A decision that begins in between comes first."""
     path.write_text("one\ntwo\nthree\n")
     propose(files, path, "one\nTWO\nthree\n")
     path.write_text("one\ntwo\nthree\nfour\n")
