@@ -20,7 +20,7 @@ import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { plainMessage } from "../ui/text";
+import { plainMessage, withoutLinks } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
 import { showInformation, showWarning } from "../ui/showMessage";
 
@@ -98,7 +98,7 @@ export class Checks {
     if (!results?.length) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
-    const detail = `${plainMessage(failed.message)}\n${t("Your files have not changed yet.")}`;
+    const detail = `${withoutLinks(plainMessage(failed.message))}\n${t("Your files have not changed yet.")}`;
     const accept = t("Accept Anyway");
     return (await showWarning(t("Accept all changes?"), { modal: true, detail }, accept)) === accept;
   }
