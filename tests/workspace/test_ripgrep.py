@@ -1,10 +1,15 @@
-"""How ripgrep is ended when the rest of its results is not needed."""
+"""How ripgrep is ended when the rest of its results is not needed, or when it would not end by itself."""
 
 import asyncio
+import os
+import sys
 from contextlib import aclosing
 from pathlib import Path
 
-from fairlead.workspace.ripgrep import records
+import pytest
+
+from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.ripgrep import file_names, records, unusable_rules
 
 
 async def test_a_search_that_is_closed_early_ends_although_its_pipe_is_full(workspace: Path) -> None:
@@ -16,3 +21,48 @@ async def test_a_search_that_is_closed_early_ends_although_its_pipe_is_full(work
                 assert await anext(output) == b"./a.txt:needle"
                 for _ in range(turns):  # each turn reads more, until the full buffer stops the reading
                     await asyncio.sleep(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither such links nor pipes with names")
+@pytest.mark.parametrize("kind", ["endless", "pipe", "sparse"])
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", "inner/.gitignore", "inner/.rgignore", ".git/info/exclude"])
+async def test_files_with_ignore_rules_that_do_not_end_are_left_out(workspace: Path, kind: str, name: str) -> None:
+    """docs/faults.md 191: `rg` ends, with the files that it finds without such rules."""
+    for folder in ("inner", ".git/info", ".git/objects", ".git/refs"):
+        (workspace / folder).mkdir(parents=True)
+    (workspace / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (workspace / "a.txt").write_text("x")
+    (workspace / "inner/b.txt").write_text("x")
+    rules = workspace / name
+    if kind == "endless":
+        rules.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(rules)
+    else:
+        with rules.open("wb") as file:
+            file.truncate(1 << 40)
+
+    names = await file_names(".", workspace, 1000)
+
+    assert {"a.txt", "inner/b.txt"} <= names
+    assert unusable_rules(workspace) == [rules]
+
+    rules.unlink()
+    rules.write_text("b.txt\n")
+    assert "inner/b.txt" not in await file_names(".", workspace, 1000)
+    assert unusable_rules(workspace) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
+async def test_a_line_that_is_too_long_for_the_memory_ends_the_search_with_advice(workspace: Path) -> None:
+    """docs/faults.md 190: the process does not get the memory that it asks for."""
+    with (workspace / "long.txt").open("wb") as file:
+        for _ in range(400):
+            file.write(b"x" * 1_000_000)
+    with pytest.raises(WorkspaceError, match="memory for very long lines"):
+        await _all(["needle", "."], workspace)
+
+
+async def _all(arguments: list[str], cwd: Path) -> list[bytes | None]:
+    async with aclosing(records(arguments, cwd)) as output:
+        return [record async for record in output]

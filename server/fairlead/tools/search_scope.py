@@ -13,7 +13,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
-from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records
+from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records, unusable_rules
 from fairlead.workspace.secrets import is_shipped, secret_globs
 
 A = TypeVar("A")
@@ -181,6 +181,18 @@ async def both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
     if isinstance(b, BaseException):
         raise b
     return a, b
+
+
+def left_out_rules(targets: Collection[SearchTarget]) -> str:
+    """A line about the files with ignore rules that could not be used, with a leading newline; empty if there are none.
+
+    Call it after the search.
+    """
+    found = {path: target.roots for target in targets for path in unusable_rules(target.root.path)}
+    if not found:
+        return ""
+    named = ", ".join(list(dict.fromkeys(roots.relative(path) for path, roots in found.items()))[:MAX_IGNORED])
+    return f"\n(Ignored files are included, because these cannot be read as files with ignore rules: {named})"
 
 
 def _omitted_ignored(names: Collection[str]) -> str:

