@@ -59,7 +59,7 @@ async def test_a_line_that_is_too_long_for_the_memory_ends_the_search_with_advic
     with (workspace / "long.txt").open("wb") as file:
         for _ in range(400):
             file.write(b"x" * 1_000_000)
-    with pytest.raises(WorkspaceError, match="memory for very long lines"):
+    with pytest.raises(WorkspaceError, match="of memory, for very long lines"):
         await _all(["needle", "."], workspace)
 
 
