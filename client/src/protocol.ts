@@ -240,7 +240,10 @@ export interface CommandStarted extends EventOf<"command"> {
   readonly command: string;
   readonly cwd: string;
   readonly mode: "sandboxed" | "workspace";
+  /** Whether it may use the internet. */
   readonly network: boolean;
+  /** Further services that it requested, as `host:port`. */
+  readonly services: readonly string[];
   /**
    * Set for a background command (`cmd-1`) and for every check (`check-1`), whether the user, a search or the agent
    * runs it. `agent/command/stop` takes it.

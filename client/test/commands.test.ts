@@ -71,7 +71,7 @@ test("a terminal shows the command, where it runs, its colored output, and how i
   assert.equal(output.end(ended), "\x1b[0m\r\n\x1b[2m[stopped · 1 min 2 s · in the sandbox]\x1b[0m\r\n");
   assert.equal(
     output.text,
-    "\x1b[1m$ npm run dev\x1b[0m\r\n\x1b[2min the sandbox · /project\x1b[0m\r\n\x1b[31mred\r\n10%\r20%\x1b[0m\r\n\x1b[2m[stopped · 1 min 2 s · in the sandbox]\x1b[0m\r\n",
+    "\x1b[1m$ npm run dev\x1b[0m\r\n\x1b[2min the sandbox · with localhost:5432 · /project\x1b[0m\r\n\x1b[31mred\r\n10%\r20%\x1b[0m\r\n\x1b[2m[stopped · 1 min 2 s · in the sandbox]\x1b[0m\r\n",
   );
 });
 

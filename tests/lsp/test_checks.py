@@ -1,6 +1,7 @@
 """Checks: a command that must pass before a step is completed (docs/plan.md P17), in a real server and sandbox."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,23 +176,24 @@ async def test_p17_a_check_that_does_not_pass(workspace: Path, replay: Replay, c
         assert steps(client)[0] == ("in_progress", "none")
 
 
-async def test_p17_a_check_that_needs_the_network_is_run_with_bash(workspace: Path, replay: Replay) -> None:
-    """The model's tick is refused with a hint to run the check with `bash` and the network, which asks the user. After
+async def test_p17_a_check_that_needs_a_server_is_run_with_bash(workspace: Path, replay: Replay) -> None:
+    """The model's tick is refused with a hint to run the check with `bash` and its server, which asks the user. After
     this, the check holds without another run.
     """
     write_workspace(workspace)
-    # passes only with the network, whose interface the sandbox does not have
-    check = "python3 -c 'import socket; socket.getaddrinfo(\"localhost\", 80); assert len(socket.if_nameindex()) > 1'"
-    check = f"{check} || {{ echo getaddrinfo ENOTFOUND; false; }}"
-    network: Json = {"bash": {"command": check, "network": True}}
-    turns = [{"calls": [todo(*BEGIN, check=check), TICK]}, {"calls": [network]}, {"calls": [TICK]}, {"text": "Done."}]
-    answers: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
-    async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
-        await client.run()
-        _, refused, passed = results(client)
-        assert "Checks have no network, and their localhost has none" in refused
-        assert "The check of #1 holds" in passed
-        assert steps(client)[0][0] == "completed"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        service = f"localhost:{server.getsockname()[1]}"
+        check = f"exec 3<>/dev/tcp/{service.replace(':', '/')}"
+        reached: Json = {"bash": {"command": check, "services": [service]}}
+        begin = {"calls": [todo(*BEGIN, check=check), TICK]}
+        turns = [begin, {"calls": [reached]}, {"calls": [TICK]}, {"text": "Done."}]
+        answers: dict[str, Any] = {"agent/approve": lambda _: {"option": "allow_once"}}
+        async with Client(workspace, settings=replay(*turns), capabilities=ABLE, answers=answers) as client:
+            await client.run()
+            _, refused, passed = results(client)
+            assert "run the same command with bash and `network` or `services`" in refused
+            assert "The check of #1 holds" in passed
+            assert steps(client)[0][0] == "completed"
 
 
 async def test_p17_a_killed_server_leaves_no_result(workspace: Path, replay: Replay, storage: Path) -> None:

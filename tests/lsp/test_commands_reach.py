@@ -94,20 +94,26 @@ async def test_a_failed_command_reports_its_hidden_files(workspace: Path, replay
 
 
 async def test_a_failed_command_reports_what_it_cannot_reach(workspace: Path, replay: Replay) -> None:
-    """Servers on this machine need `network`; Docker and snaps need `unsandboxed`. Other commands get no note."""
-    refused = "(exec 3<> /dev/tcp/127.0.0.1/9) 2>&1"
+    """Servers on this machine need `services`; Docker and snaps need `unsandboxed`. Other commands get no note."""
+    refused = "(exec 3<> /dev/tcp/127.0.0.1/9999) 2>&1"
     docker = "echo Cannot connect to the Docker daemon at unix:///var/run/docker.sock."
     snap = "echo snap-confine is packaged without necessary permissions and cannot continue"
     lines = [refused, "echo connect ECONNREFUSED ::1:6379; false", f"{docker}; false", f"{snap}; false"]
     lines += [f"{refused}; true", snap, "false"]
-    calls = [*map(bash, lines), bash(f"{refused}; false", network=True), bash(f"{docker}; false", unsandboxed=True)]
+    calls = [
+        *map(bash, lines),
+        bash(f"{refused}; false", network=True),
+        bash("false", services=["::1:9"]),
+        bash(f"{docker}; false", unsandboxed=True),
+    ]
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
     settings = replay({"calls": calls}, {"text": "Done."})
     async with Client(workspace, settings=settings, answers=answers) as client:
         await client.run()
-        hints = [("`network`" in result, "`unsandboxed`" in result) for result in client.results()]
-        nothing = (False, False)
-        assert hints == [(True, False), (True, False), (False, True), (False, True), *[nothing] * 5]
+        hints = [("`services`" in result, "`unsandboxed`" in result) for result in client.results()]
+        needs_services, needs_more, nothing = (True, False), (False, True), (False, False)
+        assert hints == [*[needs_services] * 2, *[needs_more] * 2, *[nothing] * 3, needs_services, nothing, nothing]
+        assert "Write host:port, such as localhost:5432" in client.results()[-2]
 
 
 async def test_a_failed_command_reports_files_of_another_group(workspace: Path, replay: Replay) -> None:

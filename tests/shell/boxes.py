@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.shell.layer import DEFAULT_LIMITS, Box, Change, Changes, Entry, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Box, BoxSettings, Change, Changes, Entry, Limits, View
+from fairlead.shell.network import NO_NETWORK, Network, Service
 from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
 from fairlead.workspace.paths import Roots
 
@@ -68,7 +69,7 @@ class Boxes:
         view: View = PLAIN,
         *,
         limits: Limits = DEFAULT_LIMITS,
-        network: bool = False,
+        network: Network = NO_NETWORK,
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
@@ -80,7 +81,7 @@ class Boxes:
         output, _ = await process.communicate()
         return RunResult(process.returncode, output.decode("utf-8", "replace"), await box.close())
 
-    async def output(self, command: str, view: View = PLAIN, *, network: bool = False) -> str:
+    async def output(self, command: str, view: View = PLAIN, *, network: Network = NO_NETWORK) -> str:
         """The output of a command that must succeed."""
         ran = await self.run(command, view, network=network)
         assert ran.code == 0, ran.output
@@ -117,8 +118,10 @@ def is_installed(backend: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def boxes(workspace: Path, state: Path, backend: str = "unshare") -> AsyncIterator[Boxes]:
-    layer = await (await find_sandbox(workspace, state, backend)).layer()
+async def boxes(
+    workspace: Path, state: Path, backend: str = "unshare", services: Sequence[Service] = ()
+) -> AsyncIterator[Boxes]:
+    layer = await (await find_sandbox(workspace, state, backend)).layer(settings=lambda: BoxSettings(services=services))
     try:
         yield Boxes(layer)
     finally:

@@ -11,6 +11,7 @@ import pytest
 
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.shell.layer import View
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.sandbox import gitconfig, reasons
 from fairlead.shell.sandbox.box import installed, mounts
 from fairlead.shell.sandbox.probe import probe
@@ -207,7 +208,9 @@ async def test_only_listed_environment_variables_are_passed(box: Boxes) -> None:
     """
     environment = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET_ACCESS_KEY": "k", "X_TOKEN": "t", "JAVA_HOME": "/j"}
     environment |= {"RAILS_ENV": "test", "RACK_ENV": "test", "HOME": "/h"}
-    assert mounts.command_environment(environment, ["RAILS_*", "AWS_*", "HOME"], network=True).keys() == {
+    assert mounts.command_environment(
+        environment, ["RAILS_*", "AWS_*", "HOME"], network=Network(internet=True)
+    ).keys() == {
         *(
             "RAILS_ENV",
             "PATH",
@@ -222,7 +225,9 @@ async def test_only_listed_environment_variables_are_passed(box: Boxes) -> None:
         ),
         *("GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_OPTIONAL_LOCKS", "PYTHONUNBUFFERED", "COREPACK_DEFAULT_TO_LATEST"),
     }
-    assert mounts.command_environment(environment, ["HOME"], network=True)["HOME"] == str(mounts.home())
+    assert mounts.command_environment(environment, ["HOME"], network=Network(internet=True))["HOME"] == str(
+        mounts.home()
+    )
     assert await box.output("touch $TMPDIR/x ~/y && cd ~ && pwd") == f"{mounts.home()}\n"
 
 
@@ -237,7 +242,7 @@ async def test_only_listed_environment_variables_are_passed(box: Boxes) -> None:
 )
 def test_node_runs_without_the_debugger_of_a_terminal(given: str, passed: str) -> None:
     """VS Code's auto attach loads a file that no box shows. Other options stay."""
-    assert mounts.command_environment({"NODE_OPTIONS": given}, network=False)["NODE_OPTIONS"] == passed
+    assert mounts.command_environment({"NODE_OPTIONS": given}, network=NO_NETWORK)["NODE_OPTIONS"] == passed
 
 
 async def test_a_workspace_that_only_its_owner_may_enter(tmp_path: Path, backend: str) -> None:

@@ -14,6 +14,7 @@ from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
+from fairlead.shell.network import Network
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
@@ -113,7 +114,7 @@ def direct_commands(
     async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
         return View()
 
-    def check(command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
+    def check(command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission:
         return permission
 
     return Commands(

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.lost_state import LOST as LOST_STATE
 from fairlead.tools.lost_state import lost_state_hint
@@ -121,9 +122,9 @@ async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     user = ScriptedUser("allow_session", "reject")
     approvals = Approvals(user, "s")
     for _ in range(2):
-        await approvals.ask("c", "make", tmp_path / "a", [], "workspace", network=False)
+        await approvals.ask("c", "make", tmp_path / "a", [], "workspace", network=NO_NETWORK)
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path / "b", [], "workspace", network=False)
+        await approvals.ask("c", "make", tmp_path / "b", [], "workspace", network=NO_NETWORK)
     assert len(user.asked) == 2
 
 
@@ -131,11 +132,11 @@ async def test_an_allowance_is_bound_to_the_sandbox_and_its_network(tmp_path: Pa
     """A command that is allowed in the sandbox asks again outside of it, and with the network."""
     user = ScriptedUser("allow_session", "reject")
     approvals = Approvals(user, "s")
-    await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=False)
+    await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=NO_NETWORK)
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=True)
+        await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=Network(internet=True))
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path, [], "workspace", network=False)
+        await approvals.ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
     assert len(user.asked) == 3
 
 
@@ -143,7 +144,7 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks again."""
     user = ScriptedUser("allow_session")
     for session in ("one", "two"):
-        await Approvals(user, session).ask("c", "make", tmp_path, [], "workspace", network=False)
+        await Approvals(user, session).ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
     assert [request.session_id for request in user.asked] == ["one", "two"]
 
 

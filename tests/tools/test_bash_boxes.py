@@ -15,6 +15,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.tools.check_run import CheckEnd, CheckRun, run_check
 from fairlead.tools.command_changes import ProposedChanges
 from fairlead.tools.commands import Commands
@@ -49,12 +50,12 @@ class StandInLayer:
         *,
         folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        network: bool = False,
+        network: Network = NO_NETWORK,
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
     ) -> "StandInBox":
-        self.opened.append((command, network, background))
+        self.opened.append((command, network.internet, background))
         return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))
 
     async def leftovers(self, view: View) -> Sequence[str]:

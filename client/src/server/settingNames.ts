@@ -25,6 +25,7 @@ export const SERVER_SETTINGS = [
   "bash.allow",
   "bash.deny",
   "bash.passVariables",
+  "bash.services",
   "checks",
   "check.withoutChangesSeconds",
   "check.afterPartialAccept",

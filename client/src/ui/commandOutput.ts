@@ -16,7 +16,9 @@ export class CommandOutput {
   private isTruncated = false;
 
   constructor(readonly started: CommandStarted) {
-    const where = [MODE_TEXTS[started.mode], started.network ? t("with the network") : "", escapeInvisible(started.cwd)]
+    const network = started.network ? t("with the network") : "";
+    const services = started.services.length > 0 ? t("with {0}", escapeInvisible(started.services.join(", "))) : "";
+    const where = [MODE_TEXTS[started.mode], network, services, escapeInvisible(started.cwd)]
       .filter(Boolean)
       .join(" · ");
     this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(where)}\r\n`;

@@ -106,6 +106,9 @@ class CommandStarted:
     cwd: str
     where: Literal["sandboxed", "workspace"]
     network: bool
+    """Whether it may use the internet."""
+    services: Sequence[str] = ()
+    """Further services that it requested, as `host:port`."""
     handle: str | None = None
     """Identifies a background command or a request for checks, so that the user can stop it; else None."""
 

@@ -27,6 +27,7 @@ from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
 from fairlead.shell.environment import read_pattern
+from fairlead.shell.network import Service
 from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
@@ -230,6 +231,15 @@ def _parser() -> argparse.ArgumentParser:
         help="a command that must pass before a step that changed files is completed; can be given several times",
     )
     _add_pass_variable(run)
+    run.add_argument(
+        "--service",
+        metavar="HOST:PORT",
+        type=_service,
+        action="append",
+        default=[],
+        help="a server of this machine or the local network that sandboxed commands reach, such as localhost:5432; can "
+        "be given several times",
+    )
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--save-record", metavar="FILE", help="write what the session did and proved to a file for `fairlead verify`"
@@ -276,6 +286,13 @@ def _add_pass_variable(parser: argparse.ArgumentParser) -> None:
         help="an environment variable, or a pattern such as DJANGO_*, that sandboxed commands get unless it looks like "
         "a secret; can be given several times",
     )
+
+
+def _service(text: str) -> str:
+    try:
+        return str(Service.parse(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
 
 
 def _variable_pattern(text: str) -> str:
@@ -348,6 +365,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         allow_commands=given.allow_commands,
         checks=given.check,
         pass_variables=given.pass_variable,
+        services=given.service,
     )
 
 

@@ -46,6 +46,8 @@ class RunOptions:
     """Commands that must pass before a step that changed files is completed."""
     pass_variables: Sequence[str] = ()
     """Patterns of the variables that sandboxed commands get in addition to known ones."""
+    services: Sequence[str] = ()
+    """The services that sandboxed commands reach, as `host:port`."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -59,6 +61,7 @@ class RunOptions:
             "replay": str(self.replay or ""),
             "checks": list(self.checks),
             "bash.passVariables": list(self.pass_variables),
+            "bash.services": list(self.services),
         }
         return {name: value for name, value in given.items() if value}
 

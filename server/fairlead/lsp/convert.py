@@ -345,6 +345,7 @@ def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[s
                 "cwd": value.cwd,
                 "mode": value.where,
                 "network": value.network,
+                "services": list(value.services),
                 "handle": value.handle,
             }
         case events.CommandEnded(handle, run, ended):

@@ -14,6 +14,7 @@ from fairlead.lsp.language_server_settings import read_language_servers
 from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.environment import read_pattern
+from fairlead.shell.network import Service
 
 DEFAULTS = Settings()
 SECTION = "fairlead"
@@ -124,13 +125,17 @@ def _rule(text: str) -> str:
     return Rule.parse(text).text
 
 
+def _service(text: str) -> str:
+    return str(Service.parse(text))
+
+
 def _command(text: str) -> str:
     if not text.strip():
         raise ValueError("It is empty.")
     return text.strip()
 
 
-_LIST_READERS = {"checks": _command, "passVariables": read_pattern}
+_LIST_READERS = {"checks": _command, "passVariables": read_pattern, "services": _service}
 """How the texts of a list are read, by the setting's name without the group. All other lists contain command rules."""
 
 

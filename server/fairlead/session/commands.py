@@ -1,6 +1,7 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -15,7 +16,8 @@ from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Permission, check_permission
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import Changes, Layer, Limits, View, Where
+from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, View, Where
+from fairlead.shell.network import Network, Service, proxies
 from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.tools.folders import empty_folders, names_of
@@ -96,10 +98,12 @@ class SessionCommands:
         roots = self._files.roots
         opening = self._layers.get(roots)
         if opening is None or (opening.done() and opening.exception() is not None):
-            opening = self._layers[roots] = asyncio.create_task(
-                self._context.layers.open(roots, lambda: self._context.settings.bash.pass_variables)
-            )
+            opening = self._layers[roots] = asyncio.create_task(self._context.layers.open(roots, self._box_settings))
         return await asyncio.shield(opening)
+
+    def _box_settings(self) -> BoxSettings:
+        bash = self._context.settings.bash
+        return BoxSettings(bash.pass_variables, [*map(Service.parse, bash.services)])
 
     async def view(self, roots: Roots, changes: Changeset | None = None) -> View:
         """What a command sees. Create it right before the command runs: files may change while the user is asked.
@@ -125,12 +129,14 @@ class SessionCommands:
         self._emit(None)  # None: proposals may have changed, which has no event
         return proposed
 
-    def _check_permission(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission:
+    def _check_permission(self, command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission:
         settings = self._context.settings
+        allowed = self._box_settings().services
         return check_permission(
             command,
             where=where,
-            network=network,
+            network=Network(network.internet, network.services.difference(allowed)),
+            proxies=proxies(os.environ),
             unsandboxed=unsandboxed,
             approvals=settings.approvals,
             allow=_rules(settings.bash.allow),

@@ -51,6 +51,8 @@ class BashSettings:
     """Valid rules for commands that never run. They take precedence over `allow`."""
     pass_variables: tuple[str, ...] = ()
     """Valid patterns (shell/environment.py) of the variables that sandboxed commands get in addition to known ones."""
+    services: tuple[str, ...] = ()
+    """The services (shell/network.py) that every sandboxed command reaches."""
 
 
 @dataclass(frozen=True)

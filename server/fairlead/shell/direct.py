@@ -11,6 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.workspace.paths import Roots
 
 # folders with the bash of WSL, which runs in another file system
@@ -48,7 +49,7 @@ class DirectLayer:
         *,
         folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        network: bool = False,
+        network: Network = NO_NETWORK,
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell.network import NO_NETWORK, Network, Service
 from fairlead.workspace.paths import Roots
 
 Where = Literal["sandboxed", "workspace"]
@@ -111,6 +112,16 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits.from_settings()
+
+
+@dataclass(frozen=True, slots=True)
+class BoxSettings:
+    """What the user's settings let every command in the sandbox use."""
+
+    pass_variables: Sequence[str] = ()
+    """The names of environment variables, as patterns."""
+    services: Sequence[Service] = ()
+    """Servers of this machine or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +239,7 @@ class Layer(Protocol):
         *,
         folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        network: bool = False,
+        network: Network = NO_NETWORK,
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
@@ -243,7 +254,8 @@ class Layer(Protocol):
             view: how the command's view differs from the files on disk. Has an effect only in the sandbox.
             folder: where the command starts. None: in the first folder of the workspace.
             limits: the resources that the command may use.
-            network: whether a sandboxed command may use the machine's network. Others always may.
+            network: what a sandboxed command may reach, besides the services that the user's settings name. Others
+                reach everything.
             background: whether the command runs in the background, so that the limit of one open box does not apply.
             programs: the absolute paths of programs that the user's settings or Fairlead chose, never the model or the
                 workspace. In the sandbox, they are visible with what they need, wherever they are.

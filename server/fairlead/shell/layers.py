@@ -5,13 +5,13 @@ The sandbox is probed once per workspace, and again only if the probe failed tem
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
 
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import Layer
+from fairlead.shell.layer import BoxSettings, Layer
 from fairlead.shell.sandbox.probe import Capability, probe
 from fairlead.workspace.paths import Roots
 
@@ -59,10 +59,10 @@ class CommandLayers:
         """The result of the probe, which is started if necessary. Cancelling the caller does not stop the probe."""
         return await asyncio.shield(self.start_probe(roots))
 
-    async def open(self, roots: Roots, pass_variables: Callable[[], Sequence[str]]) -> Layer:
+    async def open(self, roots: Roots, settings: Callable[[], BoxSettings]) -> Layer:
         """A new layer for a session: the sandbox if there is one, otherwise the workspace itself.
 
-        `pass_variables` is as for `Capability.layer`.
+        `settings` is as for `Capability.layer`.
 
         Raises:
             ToolError: the sandbox's folder cannot be created.
@@ -73,7 +73,7 @@ class CommandLayers:
         if found.weakness and roots not in self._warned:
             self._warned.add(roots)
             self._warn(found.weakness)
-        return await found.layer(self._storage, pass_variables)
+        return await found.layer(self._storage, settings)
 
 
 def _sweep(layers_folder: Path) -> None:

@@ -11,6 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.display import end_sentence
 from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import Where
+from fairlead.shell.network import Network
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 
 
@@ -27,7 +28,7 @@ class Approvals:
         self._allowed: set[bytes] = set()
 
     async def ask(
-        self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], where: Where, *, network: bool
+        self, call_id: str, command: str, cwd: Path, reasons: Sequence[str], where: Where, *, network: Network
     ) -> None:
         """Returns when the user has allowed the command, in this place and with this network access.
 
@@ -40,7 +41,8 @@ class Approvals:
             ToolError: the user rejected it, did not answer, or could not be asked.
         """
         request = ApprovalRequest(self.session_id, call_id, command, cwd, where, tuple(reasons))
-        key = _digest("command", command, str(cwd), where, network, sorted(command_environment().items()))
+        reached = network.internet, network.service_names
+        key = _digest("command", command, str(cwd), where, reached, sorted(command_environment().items()))
         answer = await self._answer(key, request)
         if answer.option == "reject":
             raise ToolError(f"Not run: the user did not allow this command.{_reason(answer)}")

@@ -17,6 +17,7 @@ from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
+from fairlead.shell.network import BadService, Network, Service
 from fairlead.shell.process import Command
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
@@ -42,7 +43,12 @@ PROPERTIES: dict[str, Any] = {
     "background": {"type": "boolean", "description": "For servers and watchers: keeps running, see bash_output"},
 }
 SANDBOX_PROPERTIES: dict[str, Any] = {
-    "network": {"type": "boolean", "description": "With the network; the user is asked"},
+    "network": {"type": "boolean", "description": "With the internet; the user is asked"},
+    "services": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Servers of this machine or the local network, as host:port; the user is asked",
+    },
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
@@ -99,7 +105,7 @@ class Bash:
     async def _prepare(self, input: dict[str, Any], call: RunningCall, *, background: bool) -> Job:
         """Chooses the layer, asks the user if necessary, and opens the box."""
         commands, command = self._commands, input["command"]
-        network, unsandboxed = bool(input.get("network")), bool(input.get("unsandboxed"))
+        network, unsandboxed = _network(input), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
         layer = commands.direct() if unsandboxed else await commands.layer()
         await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
@@ -132,7 +138,9 @@ class Bash:
             partial(repeat_clean, layer, line, view, limits, timeout, network=network) if leftovers else None,
         )
 
-    async def _allow(self, call: RunningCall, command: str, layer: Layer, *, network: bool, unsandboxed: bool) -> None:
+    async def _allow(
+        self, call: RunningCall, command: str, layer: Layer, *, network: Network, unsandboxed: bool
+    ) -> None:
         check = self._commands.check_permission
         permission = check(command, where=layer.where, network=network, unsandboxed=unsandboxed)
         if permission.action == "deny":
@@ -202,6 +210,14 @@ class Bash:
         count = sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
         edits = "1 proposed edit is" if count == 1 else f"{count} proposed edits are"
         return [NOT_VISIBLE.format(edits=edits)] if count else []
+
+
+def _network(input: dict[str, Any]) -> Network:
+    """What a call requests to reach."""
+    try:
+        return Network(bool(input.get("network")), frozenset(map(Service.parse, input.get("services") or ())))
+    except BadService as error:
+        raise ToolError(f"Not run: {error}") from error
 
 
 def _validate(command: str) -> None:

@@ -10,6 +10,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.plan.evidence import CHECK, Verification
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
+from fairlead.shell.network import NO_NETWORK
 from fairlead.shell.process import Command, CommandResult
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, repeat_clean
@@ -78,12 +79,12 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
         ToolError: the settings or the user do not allow it, or the user could not be asked.
     """
     layer = await commands.layer()
-    permission = commands.check_permission(command, where=layer.where, network=False, unsandboxed=False)
+    permission = commands.check_permission(command, where=layer.where, network=NO_NETWORK, unsandboxed=False)
     if permission.action == "deny":
         raise ToolError("The user's settings do not allow this command.")
     if permission.action == "ask":
         reasons = ["It is the check of a step.", *permission.reasons, *filter(None, [commands.unavailable])]
-        await approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=False)
+        await approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=NO_NETWORK)
     return layer.where
 
 
@@ -139,7 +140,7 @@ async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tu
     # `background`, because other commands may run at the same time
     box = await layer.open(line, view, limits=limits, background=True, retained=retained)
     running = Command(box.launch, commands.timeout, call.output)
-    job = Job(commands, call, check.command, layer, False, box, running, handle=check.handle)
+    job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, handle=check.handle)
     if check.changes is not None:
         return job if len(check.changes) else replace(job, without_changes=check.state), retained
     if retained and leftovers:

@@ -7,6 +7,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
+from fairlead.shell.network import NO_NETWORK
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
@@ -78,7 +79,7 @@ class Checks:
             if not end.passed:
                 hint = ""
                 if check.where == "sandboxed":
-                    hint = unreachable_hint(end.result.output, network=False, of_check=True)
+                    hint = unreachable_hint(end.result.output, network=NO_NETWORK, of_check=True)
                     variables = self._commands.missing_variables.hint(end.result.output, end.variables)
                     hint += f" {variables}" if variables else ""
                 if end.result.ended == "timeout" and (watching := watch_mode_hint(command, end.result.output)):

@@ -18,6 +18,7 @@ from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.tools.command_changes import ProposedChanges
@@ -41,7 +42,7 @@ class CreateView(Protocol):
 class CheckPermission(Protocol):
     """Decides whether a command may run, and whether the user must be asked (`check_permission`)."""
 
-    def __call__(self, command: str, *, where: Where, network: bool, unsandboxed: bool) -> Permission: ...
+    def __call__(self, command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission: ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Job:
     call: RunningCall
     command: str
     layer: Layer
-    network: bool
+    network: Network
     box: Box
     running: Command
     hidden_files: Collection[str] = ()
@@ -102,8 +103,8 @@ class Job:
 
     def begin(self) -> None:
         """Reports that the command started."""
-        start = (self.command, str(self.box.launch.cwd), self.where, self.network, self.handle)
-        self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *start))
+        place = (self.command, str(self.box.launch.cwd), self.where, self.network.internet, self.network.service_names)
+        self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *place, self.handle))
 
     async def run(self) -> CommandResult:
         """Runs the command and returns its result. The caller must then call `end`.
@@ -201,7 +202,7 @@ class Job:
 
 
 async def repeat_clean(
-    layer: Layer, line: str, view: View, limits: Limits, timeout: float | None, *, network: bool = False
+    layer: Layer, line: str, view: View, limits: Limits, timeout: float | None, *, network: Network = NO_NETWORK
 ) -> bool:
     """Runs a command line again, without the ignored files that earlier commands left. Returns whether it passes.
 

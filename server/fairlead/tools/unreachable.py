@@ -2,10 +2,13 @@
 
 import re
 
+from fairlead.shell.network import Network
+
 # messages of common programs if a name cannot be resolved, or no server answers
 _NETWORK = re.compile(
     "could not resolve|name resolution|name or service not known|no address associated with hostname|"
     "network is unreachable|getaddrinfo|enotfound|eai_again|enetunreach|"
+    "no route to host|ehostunreach|connection ?reset|econnreset|"
     "connection ?refused|econnrefused|could ?n[o']t connect to server",
     re.IGNORECASE,
 )
@@ -19,8 +22,12 @@ _SOCKET = re.compile(
 _SNAP = re.compile(r"snap-confine (?:is packaged|has elevated)|is not a snap cgroup")
 _HINTS = {
     "network": (
-        "(The sandbox has no network, and its localhost has only the session's background commands. If the command "
-        "needs another server, `network` reaches it, if the user allows it.)"
+        "(The sandbox has no network, and its localhost has only the session's background commands. If the user allows "
+        "it, `network` reaches the internet, and `services` a server of this machine or the local network.)"
+    ),
+    "service": (
+        "(`network` reaches public addresses at ports below 1024, by TCP. If the user allows it, `services` reaches "
+        "anything else, such as localhost:5432.)"
     ),
     "socket": (
         "(The sandbox does not show Docker's and other programs' Unix sockets. If the command needs one, `unsandboxed` "
@@ -33,8 +40,9 @@ _HINTS = {
 }
 _CHECK_HINTS = {
     "network": (
-        " Checks have no network, and their localhost has none of the machine's servers. If this check needs either, "
-        "run the same command with bash and `network`, which asks the user; if it passes, complete the item."
+        " Checks have no network, and reach no servers of this machine except those in the user's setting "
+        "bash.services. If this check needs more, run the same command with bash and `network` or `services`, which "
+        "asks the user; if it passes, complete the item."
     ),
     "socket": (
         " Checks cannot reach Docker's and other programs' Unix sockets. If this one needs them, run the same command "
@@ -47,17 +55,17 @@ _CHECK_HINTS = {
 }
 
 
-def unreachable_hint(output: str, *, network: bool, of_check: bool = False) -> str:
+def unreachable_hint(output: str, *, network: Network, of_check: bool = False) -> str:
     """A sentence for the model if the output of a failed sandboxed command names something missing, else empty.
 
     Args:
-        network: whether the command had the machine's network.
+        network: what the command could reach.
         of_check: whether the command was a check. The sentence then begins with a space.
     """
     found = {
         "snap": _SNAP.search(output),
         "socket": _SOCKET.search(output),
-        "network": None if network else _NETWORK.search(output),
+        "service" if network.internet else "network": _NETWORK.search(output),
     }
     kind = next((kind for kind, match in found.items() if match), None)
     return "" if kind is None else (_CHECK_HINTS if of_check else _HINTS)[kind]

@@ -8,10 +8,14 @@ from hypothesis import given, settings
 
 from fairlead.shell.command_line.policy import MAX_REASONS, Permission, check_permission
 from fairlead.shell.command_line.rules import Rule
+from fairlead.shell.network import Network, Service
 
 Approvals = Literal["ask", "sandboxed"]
 RIGHTS = "It runs outside the sandbox, with your permissions."
-NETWORK = "It uses the network."
+NETWORK = (
+    "It uses the network: it reaches every address on the internet, but nothing on this machine or in your local "
+    "network."
+)
 ALLOWED = ["ls", "git log *", "echo *", "find *", "npm test"]
 ALLOW = list(map(Rule.parse, ALLOWED))
 ALLOWED_COMMANDS = st.sampled_from(["ls", "git log", "git log --oneline", "echo a 'b c'", "find . -name x", "npm test"])
@@ -43,7 +47,7 @@ def test_sandboxed_commands_run_without_asking(command: str) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"network": True}, NETWORK),
+        ({"network": Network(internet=True)}, NETWORK),
         ({"unsandboxed": True}, RIGHTS),
         ({"where": "workspace"}, RIGHTS),
         ({"approvals": "ask"}, "Your settings require approval for every command."),
@@ -53,6 +57,17 @@ def test_more_access_asks_unless_a_rule_allows_it(given: dict[str, Any], reason:
     """The user sees the reason. If a rule allows the command, it runs without asking in each of these cases."""
     assert judge("npm test", **given) == Permission("ask", (reason,))
     assert judge("npm test", allow=ALLOW, **given) == Permission("run")
+
+
+def test_services_ask_whatever_the_rules_allow() -> None:
+    """A rule names a command, not what it reaches."""
+    services = frozenset({Service("localhost", 5432), Service("10.0.0.1", 80), Service("::1", 1)})
+    permission = judge("npm test", network=Network(services=services), allow=ALLOW)
+    assert permission == Permission("ask", ("It reaches [::1]:1, localhost:5432 on this machine and 10.0.0.1:80.",))
+    assert judge("npm test", network=Network(internet=True), proxies=[Service("p", 8)]).reasons == (
+        NETWORK,
+        "It also reaches the proxy that your environment names, and whatever that leads to: p:8.",
+    )
 
 
 REASONS = {
@@ -81,10 +96,12 @@ def test_the_reasons_are_exact(command: str) -> None:
 
 def test_the_number_of_reasons_is_limited() -> None:
     """Otherwise a long command would fill the screen."""
-    permission = judge("; ".join(f"x{n}" for n in range(20)), where="workspace", network=True, allow=ALLOW)
+    permission = judge(
+        "; ".join(f"x{n}" for n in range(20)), where="workspace", network=Network(internet=True), allow=ALLOW
+    )
     assert len(permission.reasons) == MAX_REASONS + 1
-    assert permission.reasons[:3] == (RIGHTS, NETWORK, "No rule allows: x0")
-    assert permission.reasons[-1] == "And 16 more."
+    assert permission.reasons[:2] == (RIGHTS, "No rule allows: x0")
+    assert permission.reasons[-1] == "And 15 more."
 
 
 def test_deny_rules_apply_in_the_sandbox() -> None:

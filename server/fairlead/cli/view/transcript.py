@@ -194,7 +194,8 @@ class Transcript:
             return
         call.handle = event["handle"]
         if event["mode"] == "sandboxed":
-            call.location = ", in the sandbox with the network" if event["network"] else ", in the sandbox"
+            reached = [*(["the network"] if event["network"] else []), *event["services"]]
+            call.location = f", in the sandbox with {' and '.join(reached)}" if reached else ", in the sandbox"
 
     def _command_ended(self, event: Json) -> None:
         """Notes how a command ended. If it ran in the background, that is shown later, between two calls."""

@@ -11,7 +11,7 @@ from fairlead.agent.errors import ToolError
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
 from fairlead.shell.command_line.verifications import find_verifications
-from fairlead.shell.layer import Layer, Limits
+from fairlead.shell.layer import BoxSettings, Layer, Limits
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox.probe import Capability
 from fairlead.workspace.disk import read_bytes
@@ -94,7 +94,7 @@ async def run_check(
         pass_variables: patterns of the variables that the command gets (`BashSettings`).
     """
     try:
-        layer = await sandbox.layer(hidden, lambda: pass_variables)
+        layer = await sandbox.layer(hidden, lambda: BoxSettings(pass_variables))
         try:
             return _result(command, await _run(layer, command, roots, timeout))
         finally:

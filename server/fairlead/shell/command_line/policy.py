@@ -1,6 +1,6 @@
 """Decides whether a command runs, needs the user's approval, or is denied (docs/commands.md). No I/O."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +9,7 @@ from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule
 from fairlead.shell.command_line.simple_commands import Parsed, SimpleCommand
 from fairlead.shell.layer import Where
+from fairlead.shell.network import NO_NETWORK, Network, Service
 
 MAX_REASONS = 6
 
@@ -26,7 +27,8 @@ def check_permission(
     command: str,
     *,
     where: Where,
-    network: bool = False,
+    network: Network = NO_NETWORK,
+    proxies: Collection[Service] = (),
     unsandboxed: bool = False,
     approvals: Literal["ask", "sandboxed"],
     allow: Sequence[Rule] = (),
@@ -35,14 +37,16 @@ def check_permission(
     """Checks one bash command line. Never raises.
 
     Deny rules take precedence over everything else. If the allow rules allow every part of a command and nothing in it
-    is unclear, it runs without asking, even outside the sandbox or with the network. Any other command runs without
-    asking only in the sandbox, without the network, and with `approvals` set to `sandboxed`. If there are deny rules,
-    nothing in such a command may be unclear either.
+    is unclear, it runs without asking, even outside the sandbox or with the internet, but not if it requests services:
+    these are allowed only by settings of their own. Any other command runs without asking only in the sandbox, without
+    a network, and with `approvals` set to `sandboxed`. If there are deny rules, nothing in such a command may be
+    unclear either.
 
     Args:
         command: the command line.
         where: where the command runs if it is not `unsandboxed`.
-        network: whether the command requests the network.
+        network: what the command requests to reach, without the services that the user's settings allow.
+        proxies: what it reaches too if it requests the internet.
         unsandboxed: whether the command requests to run outside the sandbox.
         approvals: the user's setting.
         allow: rules for commands that run without asking.
@@ -51,13 +55,11 @@ def check_permission(
     parsed = parse(command)
     if rule := find_denying_rule(parsed.commands, deny):
         return Permission("deny", (f"Your deny rule blocks it: {rule.text}",))
-    if not parsed.unclear and parsed.commands and all(find_allowing_rule(each, allow) for each in parsed.commands):
+    is_allowed = parsed.commands and all(find_allowing_rule(each, allow) for each in parsed.commands)
+    if is_allowed and not parsed.unclear and not network.services:
         return Permission("run")
-    reasons: list[str] = []
-    if where == "workspace" or unsandboxed:
-        reasons.append("It runs outside the sandbox, with your permissions.")
-    if network:
-        reasons.append("It uses the network.")
+    is_outside = where == "workspace" or unsandboxed
+    reasons = ["It runs outside the sandbox, with your permissions."] if is_outside else [*_reached(network, proxies)]
     if deny and parsed.unclear:
         reasons.append("Parts of it cannot be checked against your deny rules.")
     if approvals == "sandboxed" and not reasons:
@@ -69,6 +71,23 @@ def check_permission(
     if more > 0:
         reasons = [*reasons[:MAX_REASONS], f"And {more} more."]
     return Permission("ask", tuple(reasons))
+
+
+def _reached(network: Network, proxies: Collection[Service]) -> Iterator[str]:
+    """What a command can reach, as sentences."""
+    if network.internet:
+        yield (
+            "It uses the network: it reaches every address on the internet, but nothing on this machine or in your "
+            "local network."
+        )
+        if proxies:
+            named = ", ".join(map(str, sorted(proxies)))
+            yield f"It also reaches the proxy that your environment names, and whatever that leads to: {named}."
+    if network.services:
+        own = [str(service) for service in sorted(network.services) if service.is_of_this_machine]
+        others = [str(service) for service in sorted(network.services) if not service.is_of_this_machine]
+        places = [f"{', '.join(own)} on this machine"] * bool(own) + [", ".join(others)] * bool(others)
+        yield f"It reaches {' and '.join(places)}."
 
 
 def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:

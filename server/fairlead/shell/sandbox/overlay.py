@@ -1,6 +1,6 @@
 """The sandboxed layer: commands run on the proposed files, and never write to the user's files (docs/sandbox.md).
 
-Between commands, only a folder outside of the workspace and the shared network remain. The folder contains the upper
+Between commands, only a folder outside of the workspace and the boxes' networks remain. The folder contains the upper
 layers, which then hold only files that git ignores, and the caches of compilers. Each command has its own mounts, which
 its launcher (`box/launcher.py`) makes and which end with the launcher.
 """
@@ -20,13 +20,14 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, NotRun, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Launch, Limits, NotRun, View, Where
+from fairlead.shell.network import NO_NETWORK, Network, proxies
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_box
-from fairlead.shell.sandbox.box.loopback import loopback
+from fairlead.shell.sandbox.box.network import OpenNetwork, open_network
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
-from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, launcher_argv
+from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, program_argv
 from fairlead.shell.sandbox.caches import CompilerCaches
 from fairlead.shell.sandbox.index_copies import IndexCopies
 from fairlead.shell.sandbox.layer import collect_changes, disk_changes, trees
@@ -59,7 +60,7 @@ class _Order:
     view: View
     start: Path | None
     limits: Limits
-    network: bool
+    network: Network
     background: bool
     programs: Sequence[Path]
     retained: bool
@@ -78,7 +79,7 @@ class SandboxLayer:
         hidden: Sequence[Path] = (),
         *,
         enforce_permissions: bool = False,
-        pass_variables: Callable[[], Sequence[str]] = tuple,
+        settings: Callable[[], BoxSettings] = BoxSettings,
     ) -> None:
         """Also removes the folders that dead servers left in `layers_folder`.
 
@@ -101,9 +102,9 @@ class SandboxLayer:
         self._has_foreground = False
         self._open_lock = asyncio.Lock()
         self._cancelled: set[asyncio.Task[None]] = set()
-        self._namespaces: list[int] = []
+        self._networks: dict[Network, OpenNetwork] = {}
         self._enforce_permissions = enforce_permissions
-        self._pass_variables = pass_variables
+        self._settings = settings
         self._shown = ShownPaths(
             self._overlay_folders,
             [real_path(path) for path in (layers_folder, *hidden)],
@@ -125,7 +126,7 @@ class SandboxLayer:
         *,
         folder: Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        network: bool = False,
+        network: Network = NO_NETWORK,
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
@@ -138,6 +139,8 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
+        services = {*self._settings().services, *(proxies(os.environ) if network.internet else ())}
+        network = network.with_services(services)
         order = _Order(command, view, folder, limits, network, background, programs, retained)
         opening = asyncio.ensure_future(self._open(order))
         try:
@@ -163,11 +166,11 @@ class SandboxLayer:
         ]
 
     async def aclose(self) -> None:
-        """Closes the shared network and removes the layer's folder. Call it when all boxes are closed."""
+        """Closes the networks and removes the layer's folder. Call it when all boxes are closed."""
         if self._cancelled:
             await asyncio.wait(self._cancelled)
-        for descriptor in self._namespaces:
-            os.close(descriptor)
+        for network in self._networks.values():
+            await asyncio.to_thread(network.close)
         with contextlib.suppress(OSError):  # the next sweep removes the rest
             await asyncio.to_thread(self._layer_folder.remove)
 
@@ -264,7 +267,7 @@ class SandboxLayer:
             status=-1,
             uid=self._owner.uid,
             gid=self._owner.gid,
-            join=[] if network else self._shared_network(),
+            join=list(self._network(network).namespaces),
             layers=layers,
             machine=machine,
             mounts=mounts.shown_mount_points(mounts.paths_of(private)) if machine else [],
@@ -289,15 +292,15 @@ class SandboxLayer:
             memory=limits.memory,
             cwd="",
             argv=[],
-            env=mounts.command_environment(os.environ, self._pass_variables(), network=network)
+            env=mounts.command_environment(os.environ, self._settings().pass_variables, network=network)
             | {name: value for top in uppers for name, value in repository.git_environment(top).items()},
         )
 
-    def _shared_network(self) -> list[int]:
-        """The namespaces that all boxes without the machine's network share, so that one reaches another's servers."""
-        if not self._namespaces:
-            self._namespaces = loopback(self._owner)
-        return self._namespaces
+    def _network(self, network: Network) -> OpenNetwork:
+        """The network of all boxes with these permissions. They reach each other's servers in it."""
+        if network not in self._networks:
+            self._networks[network] = open_network(network, self._owner)
+        return self._networks[network]
 
     def _make_folder(self, name: str) -> Path:
         trees.make_folder(self._folder, name, self._owner.uid, self._owner.gid)
@@ -397,7 +400,8 @@ class SandboxBox:
             opened.pop_all()
         self._launcher_descriptors = (sent, status)
         descriptors = [*self._launcher_descriptors, *spec["join"]]
-        self.launch = Launch(launcher_argv("main", sent), Path(spec["cwd"]), spec["env"], descriptors, has_report=True)
+        argv = program_argv("launcher", sent)
+        self.launch = Launch(argv, Path(spec["cwd"]), spec["env"], descriptors, has_report=True)
 
     async def close(self) -> Changes:
         """See `Box.close`. Ends the box if its launcher died before it could do so."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.agent.errors import ToolError
-from fairlead.shell.layer import Entry, Launch, NotRun, View
+from fairlead.shell.layer import BoxSettings, Entry, Launch, NotRun, View
 from fairlead.shell.sandbox import reasons
 from fairlead.shell.sandbox.box import mounts
 from fairlead.workspace.paths import Roots, real_path
@@ -47,13 +47,13 @@ class Capability:
     """Why root's commands can read files that only root may read, and what to do, as text for the user."""
 
     async def layer(
-        self, hidden: Sequence[Path] = (), pass_variables: Callable[[], Sequence[str]] = tuple
+        self, hidden: Sequence[Path] = (), settings: Callable[[], BoxSettings] = BoxSettings
     ) -> "SandboxLayer":
         """A layer for one session.
 
         Args:
             hidden: our own folders and files, which commands must not read.
-            pass_variables: returns the current patterns of the variables that commands get (`BashSettings`).
+            settings: returns the current settings.
 
         Raises:
             ToolError: there is no sandbox, or its folder cannot be created.
@@ -61,13 +61,11 @@ class Capability:
         if self.layers_folder is None:
             raise ToolError(f"There is no sandbox. {self.reason}")
         try:
-            return await asyncio.to_thread(self._layer, self.layers_folder, hidden, pass_variables)
+            return await asyncio.to_thread(self._layer, self.layers_folder, hidden, settings)
         except OSError as error:
             raise ToolError(f"The sandbox's folder could not be created: {error}.") from error
 
-    def _layer(
-        self, folder: Path, hidden: Sequence[Path], pass_variables: Callable[[], Sequence[str]]
-    ) -> "SandboxLayer":
+    def _layer(self, folder: Path, hidden: Sequence[Path], settings: Callable[[], BoxSettings]) -> "SandboxLayer":
         """Runs in a thread, because the first import takes long."""
         from fairlead.shell.sandbox.overlay import SandboxLayer  # noqa: PLC0415  imports only on Linux
 
@@ -77,7 +75,7 @@ class Capability:
             self.bubblewrap,
             hidden,
             enforce_permissions=self.enforce_permissions,
-            pass_variables=pass_variables,
+            settings=settings,
         )
 
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.shell.layer import HIDDEN_TEXT, View
+from fairlead.shell.network import Network
 from fairlead.shell.sandbox import gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
+from fairlead.shell.sandbox.box.network import resolver_text
 from fairlead.shell.sandbox.box.tools import Tools, find_tools
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
@@ -82,7 +84,7 @@ class ShownPaths:
         caches: Iterable[mounts.Bind],
         scratch: Path,
         *,
-        network: bool,
+        network: Network,
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
@@ -99,14 +101,14 @@ class ShownPaths:
             tools: what is shown of the tools in these.
             caches: the binds of the session's caches.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
-            network: whether the box has the machine's network.
+            network: what the box may reach.
         """
         if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
             self._root_only = [
                 path for path in root_only if not any(top.is_relative_to(path) for top in self._folders.paths)
             ]
-        read_only = [*tools.paths, *(mounts.resolver_files() if network else [])]
+        read_only = list(tools.paths)
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
         binds += caches
         binds += _binds_in_place(read_only)
@@ -115,6 +117,8 @@ class ShownPaths:
             mounts.home(), lambda line: self._can_run(line, folders, shown)
         )
         binds += self._replacements(scratch.parent, user_settings)
+        resolver = mounts.resolver_file() if network else None
+        binds += self._replacements(scratch.parent, [(resolver, resolver_text())] if resolver is not None else [])
         binds += _binds_in_place(layers, writable=True)
         tops = self._folders.paths
         alone = [top for top in tops if enclosing_repository(top) not in view.enclosing]

@@ -55,18 +55,6 @@ def main() -> None:
     os._exit(code)
 
 
-def loopback() -> None:
-    """`... SERVER_FOLDER UID GID`: keeps a new user namespace and its loopback network while standard input is open."""
-    uid, gid = map(int, sys.argv[2:])
-    if os.geteuid() != uid:
-        kernel.switch_user(uid, gid)
-    kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
-    _map_account(uid, gid)
-    kernel.enable_loopback()
-    os.write(1, b"ready\n")
-    os.read(0, 1)
-
-
 def _launch(spec: "BoxSpec") -> int:
     kernel.block_signals()
     if os.geteuid() != spec["uid"]:
@@ -131,10 +119,10 @@ def _new_namespaces(spec: "BoxSpec") -> None:
         kernel.join(namespace)
     flags = kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
     kernel.unshare(flags)
-    _map_account(spec["uid"], spec["gid"])
+    map_account(spec["uid"], spec["gid"])
 
 
-def _map_account(uid: int, gid: int) -> None:
+def map_account(uid: int, gid: int) -> None:
     """Maps the account to itself in a new user namespace, and no other account."""
     limits.write_file("/proc/self/setgroups", "deny")
     limits.write_file("/proc/self/uid_map", f"{uid} {uid} 1")

@@ -1,8 +1,7 @@
 """Decides what a box shows of the machine: everything read-only, without secrets and other programs' sockets.
 
 The home, `/tmp`, `/run` and similar folders are empty and private to the box. Of the machine's files in them, only
-the user's tools are mounted again (`tools.py`); for commands with the network, also the configuration of name lookup.
-This module mounts nothing.
+the user's tools are mounted again (`tools.py`). This module mounts nothing.
 """
 
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from fairlead.shell.environment import named_variables
 from fairlead.shell.layer import NON_INTERACTIVE
+from fairlead.shell.network import Network, proxy_variables
 from fairlead.workspace.paths import real_path
 
 # (source, target, writable)
@@ -66,7 +66,7 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 
 
 def command_environment(
-    environment: Mapping[str, str], patterns: Sequence[str] = (), *, network: bool
+    environment: Mapping[str, str], patterns: Sequence[str] = (), *, network: Network
 ) -> dict[str, str]:
     """The environment of a command in a box.
 
@@ -76,7 +76,8 @@ def command_environment(
     passed |= named_variables(environment, patterns)[0]
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
-    return {**passed, **_SET_VARIABLES, **({} if network else _NO_RETRIES), "HOME": str(home())}
+    passed |= proxy_variables(environment) if network.internet else _NO_RETRIES
+    return {**passed, **_SET_VARIABLES, "HOME": str(home())}
 
 
 def home() -> Path:
@@ -140,10 +141,10 @@ def socket_paths() -> list[Path]:
     return [Path(name) for name in names if name.startswith("/") and os.path.exists(name)]
 
 
-def resolver_files() -> list[Path]:
-    """The file that configures name lookup, which may be in a private folder; empty if there is none."""
+def resolver_file() -> Path | None:
+    """The file that configures name lookup, which may be in a private folder; None if there is none."""
     real = real_path("/etc/resolv.conf")
-    return [real] if os.path.isfile(real) else []
+    return real if os.path.isfile(real) else None
 
 
 def find_bash() -> str | None:

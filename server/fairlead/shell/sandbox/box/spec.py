@@ -2,17 +2,22 @@
 
 import sys
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import fairlead
 
-_START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox.box import launcher; launcher."
+_START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox.box.{} import main; main()"
+
+Route = tuple[bool, bool, bytes, int]
+"""(whether the addresses are the box itself; else they are unreachable; whether it is for IPv6, address, prefix)."""
+Listening = tuple[str, str, int]
+"""(`stream` or `datagram`, address, port). The address `::` is all, IPv4 included."""
 
 
-def launcher_argv(function: str, *arguments: int) -> list[str]:
-    """The command line of an isolated Python that runs a function of `launcher.py`: `main` or `loopback`."""
+def program_argv(module: Literal["launcher", "network_setup", "relay"], *arguments: str | int) -> list[str]:
+    """The command line of an isolated Python that runs one of the modules next to this one."""
     folder = str(Path(fairlead.__file__).parents[1])
-    return [sys.executable, "-I", "-S", "-c", f"{_START}{function}()", folder, *map(str, arguments)]
+    return [sys.executable, "-I", "-S", "-c", _START.format(module), folder, *map(str, arguments)]
 
 
 class OverlaySpec(TypedDict):
@@ -22,6 +27,18 @@ class OverlaySpec(TypedDict):
     lower: list[str]
     upper: str
     work: str
+
+
+class NetworkSpec(TypedDict):
+    """The network of a session's boxes (`network_setup.py`). Sent as marshal data."""
+
+    uid: int
+    gid: int
+    """The account to which it belongs."""
+    sockets: int
+    """The descriptor over which the listening sockets are sent to the relay; -1: there is no relay."""
+    routes: list[Route]
+    listen: list[Listening]
 
 
 class BoxSpec(TypedDict):
@@ -35,7 +52,7 @@ class BoxSpec(TypedDict):
     gid: int
     """The account that the command runs as (`uid` and `gid`)."""
     join: list[int]
-    """Descriptors of a user namespace and its network (`loopback.py`). Empty: the machine's network."""
+    """Descriptors of a user namespace and its network (`network.py`)."""
     layers: list[OverlaySpec]
     machine: str
     """For root only: an empty folder for a view of the machine without the files that only root may read.

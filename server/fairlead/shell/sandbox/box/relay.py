@@ -1,0 +1,249 @@
+"""The relay: a program on the machine that connects a box's network to what its command may reach (docs/sandbox.md).
+
+In the box's network, every address leads to the box itself, where sockets listen (`network.py`). The relay accepts
+their connections, asks `Policy` whether the address may be reached, and copies the bytes. It does the same for
+questions to name servers. It ends when its standard input is closed, and so with the server.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import ipaddress
+import json
+import os
+import resource
+import socket
+import struct
+import sys
+from collections.abc import Collection, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+AddressRange = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+DNS = 53
+LOOPBACK = frozenset(("127.0.0.1", "::1"))
+# addresses that lead to this machine, to its surroundings, or nowhere (IANA's registries of special-purpose addresses);
+# of IPv6, only global unicast is public (RFC 4291)
+SPECIAL = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
+        *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+    )
+)
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # an IPv4 address in its last 32 bits (RFC 6052)
+_CHUNK = 1 << 16
+_DNS_SECONDS = 5.0
+_SPARE_DESCRIPTORS = 64
+_MAX_DATAGRAM = 1 << 16
+_SIOCGIFADDR, _SIOCGIFNETMASK = 0x8915, 0x891B
+_RESET = struct.pack("ii", 1, 0)
+
+
+class RelaySpec(TypedDict):
+    """What the relay needs to know. Sent as JSON."""
+
+    sockets: int
+    """The descriptor over which the listening sockets arrive."""
+    uid: int
+    gid: int
+    """The account that it runs as."""
+    internet: bool
+    services: list[tuple[str, int]]
+    """Addresses and ports."""
+    nameservers: list[str]
+    """The addresses of the machine's name servers. Empty: names are not resolved."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What may be reached."""
+
+    internet: bool
+    services: Collection[tuple[str, int]]
+    local: Collection[AddressRange] = ()
+    """The networks in which this machine has an address."""
+
+    def allows(self, host: str, port: int) -> bool:
+        """Whether a connection to an address may be made."""
+        if (host, port) in self.services:
+            return True
+        return self.internet and is_public(host, self.local) and not _is_own(host)
+
+
+def is_public(host: str, local: Collection[AddressRange] = ()) -> bool:
+    """Whether an address is in the internet: neither special nor in one of the networks `local`."""
+    address: Address = ipaddress.ip_address(host)
+    if isinstance(address, ipaddress.IPv6Address):
+        if address in _NAT64:
+            return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)), local)
+        if address not in _GLOBAL_UNICAST:
+            return False
+    return not any(address.version == each.version and address in each for each in (*SPECIAL, *local))
+
+
+def _is_own(host: str) -> bool:
+    """Whether an address is one of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+        return True
+
+
+def local_networks() -> Iterator[AddressRange]:
+    """The networks in which this machine has an address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("16s24x", os.fsencode(name)[:15])
+            with contextlib.suppress(OSError):  # the interface has no such address
+                address, mask = (
+                    socket.inet_ntoa(fcntl.ioctl(probe, number, request)[20:24])
+                    for number in (_SIOCGIFADDR, _SIOCGIFNETMASK)
+                )
+                yield ipaddress.ip_network(f"{address}/{mask}", strict=False)
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/net/if_inet6").read_text().splitlines():
+            address, _, length = line.split()[:3]
+            yield ipaddress.ip_network((bytes.fromhex(address), int(length, 16)), strict=False)
+
+
+def main() -> None:
+    """`python -I -S -c "..." SERVER_FOLDER SPEC`. Does not return."""
+    spec: RelaySpec = json.loads(sys.argv[2])
+    if os.geteuid() != spec["uid"]:
+        os.setgroups([])
+        os.setresgid(spec["gid"], spec["gid"], spec["gid"])
+        os.setresuid(spec["uid"], spec["uid"], spec["uid"])
+    os.nice(5)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    services = {(str(ipaddress.ip_address(host)), port) for host, port in spec["services"]}
+    policy = Policy(spec["internet"], services, list(local_networks()))
+    with socket.socket(fileno=spec["sockets"]) as incoming:
+        found = list(received_sockets(incoming))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_Relay(policy, spec["nameservers"]).serve(found))
+
+
+def received_sockets(incoming: socket.socket) -> Iterator[socket.socket]:
+    """The sockets that the other end sends, until it closes."""
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(incoming, 1, 253)
+        if not data:
+            return
+        for descriptor in descriptors:
+            yield socket.socket(fileno=descriptor)
+
+
+class _Relay:
+    def __init__(self, policy: Policy, nameservers: Sequence[str]) -> None:
+        self._policy, self._nameservers = policy, nameservers
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._max_tasks = 0
+
+    async def serve(self, listening: Sequence[socket.socket]) -> None:
+        """Relays what arrives at the sockets, until standard input is closed."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        # each connection needs two descriptors
+        self._max_tasks = (resource.getrlimit(resource.RLIMIT_NOFILE)[0] - len(listening) - _SPARE_DESCRIPTORS) // 2
+        loop.add_reader(0, ended.set)
+        for each in listening:
+            each.setblocking(False)
+            is_stream = each.type == socket.SOCK_STREAM
+            loop.add_reader(each, self._accept if is_stream else self._take_question, each)
+        await ended.wait()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _accept(self, listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the other end has closed already
+            inner, _ = listening.accept()
+            if len(self._tasks) >= self._max_tasks:
+                inner.close()
+                return
+            inner.setblocking(False)
+            self._start(self._connect(inner))
+
+    async def _connect(self, inner: socket.socket) -> None:
+        with inner:
+            host, port = inner.getsockname()[:2]
+            host = host.removeprefix("::ffff:")
+            for target, number in self._targets(host, port):
+                with contextlib.suppress(OSError):
+                    with socket.socket(socket.AF_INET6 if ":" in target else socket.AF_INET) as outer:
+                        outer.setblocking(False)
+                        await asyncio.get_running_loop().sock_connect(outer, (target, number))
+                        await _copy_both(inner, outer)
+                    return
+            # as if the host had refused, as far as that is possible for a connection that exists already
+            inner.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+
+    def _targets(self, host: str, port: int) -> list[tuple[str, int]]:
+        if port == DNS and ipaddress.ip_address(host).is_loopback:
+            return [(each, DNS) for each in self._nameservers]
+        # a server may listen on only one of the two addresses that `localhost` has
+        hosts = [host, *(LOOPBACK - {host})] if host in LOOPBACK else [host]
+        return [(each, port) for each in hosts if self._policy.allows(each, port)]
+
+    def _take_question(self, listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            question, sender = listening.recvfrom(_MAX_DATAGRAM)
+            if len(self._tasks) < self._max_tasks:
+                self._start(self._answer(listening, question, sender))
+
+    async def _answer(self, listening: socket.socket, question: bytes, sender: tuple[str, int]) -> None:
+        for each in self._nameservers:
+            with contextlib.suppress(OSError, TimeoutError):
+                listening.sendto(await _asked(each, question), sender)
+                return
+
+
+async def _asked(nameserver: str, question: bytes) -> bytes:
+    """The answer of a name server.
+
+    Raises:
+        OSError, TimeoutError: there is none.
+    """
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_INET6 if ":" in nameserver else socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.setblocking(False)
+        await loop.sock_connect(asking, (nameserver, DNS))
+        async with asyncio.timeout(_DNS_SECONDS):
+            await loop.sock_sendall(asking, question)
+            return await loop.sock_recv(asking, _MAX_DATAGRAM)
+
+
+async def _copy_both(one: socket.socket, other: socket.socket) -> None:
+    """Copies in both directions until both ends have closed, or one fails."""
+    both = [asyncio.ensure_future(_copy(one, other)), asyncio.ensure_future(_copy(other, one))]
+    try:
+        await asyncio.gather(*both)
+    except OSError:
+        for each in (one, other):
+            with contextlib.suppress(OSError):
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    finally:
+        for task in both:
+            task.cancel()
+        await asyncio.gather(
+            *both, return_exceptions=True
+        )  # before the sockets are closed and their numbers used again
+
+
+async def _copy(source: socket.socket, target: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    while data := await loop.sock_recv(source, _CHUNK):
+        await loop.sock_sendall(target, data)
+    target.shutdown(socket.SHUT_WR)

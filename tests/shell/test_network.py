@@ -1,0 +1,199 @@
+"""What the boxes of a session reach (docs/sandbox.md): nothing, the internet, or single services."""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairlead.shell.network import NO_NETWORK, BadService, Network, Service, proxies, proxy_variables
+
+if sys.platform != "linux":
+    pytest.skip("the sandbox needs Linux", allow_module_level=True)
+
+from fairlead.shell.sandbox.box import network as networks
+from fairlead.shell.sandbox.box.relay import Policy, is_public, local_networks
+from shell.boxes import PLAIN, Boxes, boxes, start
+
+INTERNET = Network(internet=True)
+
+
+@contextlib.asynccontextmanager
+async def answering(host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[int]:
+    """A server of the machine that answers each line with `got` and the line. Yields its port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            writer.write(b"got " + await reader.readline())
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, host, port) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def talk(host: str, port: int) -> str:
+    """A command that sends a line and prints the answer."""
+    return f"exec 3<>/dev/tcp/{host}/{port} && echo hello >&3 && cat <&3"
+
+
+async def test_a_service_is_reached_and_nothing_next_to_it(box: Boxes) -> None:
+    """docs/faults.md 192: what the permission names is reached, by this command only."""
+    async with answering() as allowed, answering() as other:
+        network = Network(services=frozenset({Service("localhost", allowed)}))
+        assert await box.output(talk("127.0.0.1", allowed), network=network) == "got hello\n"
+        assert (await box.run(talk("127.0.0.1", other), network=network)).code != 0
+        for others in (NO_NETWORK, INTERNET):
+            assert (await box.run(talk("127.0.0.1", allowed), network=others)).code != 0
+
+
+async def test_a_service_at_another_address(box: Boxes) -> None:
+    """An address of the machine that is not its loopback stands for one in the local network."""
+    addresses = [
+        str(each.address)
+        for found in psutil.net_if_addrs().values()
+        for each in found
+        if each.family == socket.AF_INET and not each.address.startswith("127.")
+    ]
+    if not addresses:
+        pytest.skip("this machine has no other address")
+    async with answering(addresses[0]) as port:
+        command = talk(addresses[0], port)
+        for network in (INTERNET, Network(internet=True, services=frozenset({Service(addresses[0], port)}))):
+            ran = await box.run(command, PLAIN, network=network)
+            assert (ran.code == 0) == bool(network.services), ran.output
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "100.64.0.1"])
+async def test_the_internet_is_not_this_machine_or_its_surroundings(box: Boxes, host: str) -> None:
+    """docs/faults.md 192: no byte arrives, and the command learns it at once."""
+    ran = await box.run(talk(host, 443), network=INTERNET)
+    assert ran.code != 0
+    assert "got" not in ran.output
+
+
+async def test_services_of_the_settings_are_reached_by_every_command(workspace: Path, tmp_path: Path) -> None:
+    """Also by checks, which request nothing."""
+    async with answering() as port, boxes(workspace, tmp_path / "state", services=[Service("localhost", port)]) as box:
+        assert await box.output(talk("127.0.0.1", port)) == "got hello\n"
+
+
+async def test_boxes_with_the_same_permission_share_their_network(box: Boxes) -> None:
+    """One reaches the servers that another runs in the background."""
+    code = "import socket; s = socket.create_server(('127.0.0.1', 4321)); s.accept()[0].sendall(b'mine')"
+    opened = await box.layer.open(f'python3 -c "{code}"', PLAIN, network=INTERNET, background=True)
+    process = await start(opened)
+    reach = "until exec 3<>/dev/tcp/127.0.0.1/4321; do sleep 0.05; done 2>/dev/null; cat <&3"
+    try:
+        assert await box.output(reach, network=INTERNET) == "mine"
+    finally:
+        await process.wait()
+        await opened.close()
+
+
+async def test_names_are_looked_up_by_the_machine(box: Boxes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question for a name server gets the answer of the machine's, whatever its address is."""
+    question = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with question:
+        try:
+            question.bind(("127.0.0.77", 53))
+        except OSError:
+            pytest.skip("only root may be a name server")
+        question.setblocking(False)
+        settings = tmp_path / "resolv.conf"
+        settings.write_text("search example.test\nnameserver 127.0.0.77\n")
+        monkeypatch.setattr(networks, "_RESOLV_CONF", settings)
+
+        async def answer() -> None:
+            loop = asyncio.get_running_loop()
+            data, sender = await loop.sock_recvfrom(question, 512)
+            await loop.sock_sendto(question, b"answer to " + data, sender)
+
+        answering_task = asyncio.ensure_future(answer())
+        code = "import socket; s = socket.socket(type=2); s.sendto(b'q', ('127.0.0.1', 53)); print(s.recv(99).decode())"
+        ran = await box.run(f'cat /etc/resolv.conf; python3 -c "{code}"', network=INTERNET)
+        await answering_task
+        assert ran.output == "nameserver 127.0.0.1\nsearch example.test\nanswer to q\n"
+
+
+async def test_the_relay_ends_with_the_layer(workspace: Path, tmp_path: Path) -> None:
+    """No process is left."""
+    async with boxes(workspace, tmp_path / "state") as box:
+        await box.output("true", network=INTERNET)
+        relays = [each for each in psutil.Process().children() if "box.relay" in " ".join(each.cmdline())]
+        assert len(relays) == 1
+    assert not relays[0].is_running()
+
+
+PUBLIC = "1.1.1.1 8.8.8.8 93.184.216.34 172.32.0.1 100.128.0.1 192.0.3.1 198.20.0.1 2606:4700::1111 2001:4860::8888"
+NOT_PUBLIC = """
+0.0.0.0 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.1
+192.0.0.1 192.0.2.1 192.168.0.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
+:: ::1 ::ffff:127.0.0.1 ::7f00:1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 100::1 2001::1 2001:db8::1 2002:7f00:1::
+3fff::1 fc00::1 fd12:3456::1 fe80::1 fec0::1 ff02::1
+"""
+
+
+def test_which_addresses_are_public() -> None:
+    """docs/faults.md 192: those of the internet, without those that lead to this machine or its surroundings."""
+    for host in (*PUBLIC.split(), "64:ff9b::101:101"):
+        assert is_public(host), host
+    for host in NOT_PUBLIC.split():
+        assert not is_public(host), host
+
+
+def test_the_networks_of_the_machine_are_not_the_internet() -> None:
+    """docs/faults.md 192: even if their addresses are public, as in a university; so are its own addresses."""
+    local = list(local_networks())
+    assert ipaddress.ip_network("127.0.0.0/8") in local
+    policy = Policy(internet=True, services=(), local=[ipaddress.ip_network("93.184.216.0/24")])
+    assert not policy.allows("93.184.216.34", 443)
+    assert policy.allows("93.184.217.34", 443)
+    assert not Policy(internet=False, services=()).allows("93.184.217.34", 443)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("localhost:5432", "localhost", 5432),
+        ("LocalHost:5432", "localhost", 5432),
+        ("[::1]:80", "::1", 80),
+        ("db.example.test:1", "db.example.test", 1),
+        ("10.0.0.1:65535", "10.0.0.1", 65535),
+    ],
+)
+def test_a_service_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
+    """What `Service.parse` accepts. The text of a service is parsed again to the same."""
+    assert Service.parse(text) == Service(host, port) == Service.parse(str(Service(host, port)))
+
+
+NOT_SERVICES = """
+localhost :80 localhost: localhost:0 localhost:65536 localhost:http -x:1 http://localhost:80 user@host:1 [localhost]:1
+::1:80 *:80 a/b:1 a..b:1
+"""
+
+
+@pytest.mark.parametrize("text", ["", "a b:1", "localhost:80\nx:1", *NOT_SERVICES.split()])
+def test_anything_else_is_an_error_that_says_what_to_write(text: str) -> None:
+    """A permission must name one service."""
+    with pytest.raises(BadService, match="Write host:port"):
+        Service.parse(text)
+
+
+def test_proxies_of_the_environment() -> None:
+    """A command with the internet gets them, but no password."""
+    environment = {
+        "HTTP_PROXY": "http://proxy.test:3128",
+        "https_proxy": "127.0.0.1:7890",
+        "ALL_PROXY": "socks5h://[::1]",
+        "no_proxy": "localhost",
+        "HTTPS_PROXY": "http://user:password@proxy.test:3128",
+        "PROXY": "other",
+    }
+    assert proxy_variables(environment).keys() == {"HTTP_PROXY", "https_proxy", "ALL_PROXY", "no_proxy"}
+    assert {*map(str, proxies(environment))} == {"proxy.test:3128", "127.0.0.1:7890", "[::1]:1080"}
