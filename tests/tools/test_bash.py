@@ -140,6 +140,20 @@ async def test_an_allowance_is_bound_to_the_sandbox_and_its_network(tmp_path: Pa
     assert len(user.asked) == 3
 
 
+@pytest.mark.parametrize(
+    "line", ["bash s.sh", "./s.sh x", "bash -c './s.sh'", "make --file=s.sh", "cat <s.sh|sh", "X=s.sh y"]
+)
+async def test_fault_193_an_allowance_is_bound_to_the_named_files(tmp_path: Path, line: str) -> None:
+    """docs/faults.md 193: outside of the sandbox. In it, the command cannot do harm."""
+    (tmp_path / "s.sh").write_text("one")
+    user = ScriptedUser("allow_session", "allow_session", "allow_session", "reject")
+    approvals = Approvals(user, "s")
+    for text, questions in (("one", 1), ("two", 2), ("two", 2), (None, 3)):
+        (tmp_path / "s.sh").unlink() if text is None else (tmp_path / "s.sh").write_text(text)
+        await approvals.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        assert len(user.asked) == questions
+
+
 async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks again."""
     user = ScriptedUser("allow_session")

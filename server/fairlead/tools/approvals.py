@@ -3,7 +3,9 @@
 The questions are about a command, the use of a file that looks like a secret, or a change to a protected file.
 """
 
+import asyncio
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,14 +14,22 @@ from fairlead.display import end_sentence
 from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import Where
 from fairlead.shell.network import Network
+from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
+from fairlead.workspace.errors import WorkspaceError
+
+# what may stand before or after a path in a command line
+_SEPARATORS = re.compile(r"[\s'\"`;|&()<>=:,{}$\\]+")
+_MAX_NAMED = 1000
+_MAX_READ = 10_000_000
 
 
 class Approvals:
     """What the user has allowed in a session.
 
-    Each permission is for one of three things: a command with its folder, where it runs, its network
-    access and environment; the use of a file that looks like a secret; or one change to a protected file.
+    Each permission is for one of three things: a command with its folder, where it runs, its network access and
+    environment, and, outside of the sandbox, the content of the files that it names; the use of a file that looks like
+    a secret; or one change to a protected file.
     """
 
     def __init__(self, editor: Editor, session_id: str) -> None:
@@ -42,7 +52,8 @@ class Approvals:
         """
         request = ApprovalRequest(self.session_id, call_id, command, cwd, where, tuple(reasons))
         reached = network.internet, network.service_names
-        key = _digest("command", command, str(cwd), where, reached, sorted(command_environment().items()))
+        files = await asyncio.to_thread(_named_files, command, cwd) if where == "workspace" else []
+        key = _digest("command", command, str(cwd), where, reached, sorted(command_environment().items()), files)
         answer = await self._answer(key, request)
         if answer.option == "reject":
             raise ToolError(f"Not run: the user did not allow this command.{_reason(answer)}")
@@ -82,6 +93,21 @@ class Approvals:
 
 def _reason(answer: ApprovalAnswer) -> str:
     return f" The reason given: {end_sentence(answer.reason)}" if answer.reason else ""
+
+
+def _named_files(command: str, cwd: Path) -> list[tuple[str, object]]:
+    """The files that a command line names, each with what identifies its content. A change of a script asks again."""
+    found = list[tuple[str, object]]()
+    for name in sorted({*_SEPARATORS.split(command)})[:_MAX_NAMED]:
+        try:
+            path = cwd / name
+            if name and path.is_file():
+                status = path.stat()
+                is_small = status.st_size <= _MAX_READ
+                found.append((name, _digest(read_bytes(path)) if is_small else (status.st_size, status.st_mtime_ns)))
+        except (OSError, ValueError, WorkspaceError):  # it cannot be a file, or cannot be read
+            continue
+    return found
 
 
 def _digest(*values: object) -> bytes:

@@ -6,12 +6,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from fairlead.shell.command_line.dangers import TABLE as DANGERS
-from fairlead.shell.command_line.dangers import dangers
+from fairlead.shell.command_line.outside import SUBCOMMANDS, WHOLE_LINES
 from fairlead.shell.command_line.parse import parse
+from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.command_line.verifications import FoundVerifications, find_verifications
 from fairlead.shell.command_line.verifiers import TABLE as VERIFIERS
-from fairlead.shell.command_line.wrappers import SHELLS, WRAPPERS
+from fairlead.shell.command_line.wrappers import WRAPPERS
 
 # command line: the programs that it verifies with, and their targets
 VERIFYING = {
@@ -342,8 +342,8 @@ def test_p16_a_line_that_is_not_understood_decides_nothing(command: str) -> None
 
 
 PROGRAMS = sorted(
-    {name for table in (DANGERS, VERIFIERS, WRAPPERS) for row in table for name in row.programs.split()}
-    | {*SHELLS, "python", "node", "sed", "awk"}
+    {name for table in (VERIFIERS, WRAPPERS) for row in table for name in row.programs.split()}
+    | {*SUBCOMMANDS, *WHOLE_LINES, "python", "node"}
 )
 ARGUMENTS = [
     "", "-", "--", "-=", "--=", "=", "+", "-c", "-e", "-o", "-n1", "--x=", "A=", "5s", "run", "exec", "test", "/", "*",
@@ -359,4 +359,5 @@ def test_any_arguments_can_be_analyzed(program: str, arguments: list[str]) -> No
     line = shlex.join([program, *arguments])
     find_verifications(line)
     for command in parse(line).commands:
-        list(dangers(command.words))
+        Rule.parse("ls *").denies(command)
+        Rule(line, command).uncovered_word(command)

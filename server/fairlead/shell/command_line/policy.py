@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.display import shorten
+from fairlead.shell.command_line.outside import WHOLE_LINES
 from fairlead.shell.command_line.parse import parse
-from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule
+from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule, reads_commands
 from fairlead.shell.command_line.simple_commands import Parsed, SimpleCommand
+from fairlead.shell.command_line.words import program
 from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network, Service
 
@@ -52,19 +54,19 @@ def check_permission(
         allow: rules for commands that run without asking.
         deny: rules for commands that never run.
     """
-    parsed = parse(command)
+    parsed, outside = parse(command), where == "workspace" or unsandboxed
     if rule := find_denying_rule(parsed.commands, deny):
         return Permission("deny", (f"Your deny rule blocks it: {rule.text}",))
-    is_allowed = parsed.commands and all(find_allowing_rule(each, allow) for each in parsed.commands)
-    if is_allowed and not parsed.unclear and not network.services:
+    is_allowed = parsed.commands and all(find_allowing_rule(each, allow, outside=outside) for each in parsed.commands)
+    unchecked = deny and (parsed.unclear or any(map(reads_commands, parsed.commands)))
+    if is_allowed and not parsed.unclear and not unchecked and not network.services:
         return Permission("run")
-    is_outside = where == "workspace" or unsandboxed
-    reasons = ["It runs outside the sandbox, with your permissions."] if is_outside else [*_reached(network, proxies)]
-    if deny and parsed.unclear:
+    reasons = ["It runs outside the sandbox, with your permissions."] if outside else [*_reached(network, proxies)]
+    if unchecked:
         reasons.append("Parts of it cannot be checked against your deny rules.")
     if approvals == "sandboxed" and not reasons:
         return Permission("run")
-    reasons += [*parsed.unclear, *_why_not_allowed(parsed, allow)]
+    reasons += [*parsed.unclear, *_why_not_allowed(parsed, allow, outside=outside)]
     if not reasons:
         reasons.append("Your settings require approval for every command.")
     more = len(reasons) - MAX_REASONS
@@ -90,11 +92,11 @@ def _reached(network: Network, proxies: Collection[Service]) -> Iterator[str]:
         yield f"It reaches {' and '.join(places)}."
 
 
-def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule]) -> Iterator[str]:
+def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule], *, outside: bool) -> Iterator[str]:
     """Why the allow rules do not cover the whole command line, without duplicates."""
     reported: set[str] = set()
     for command in parsed.commands:
-        if not find_allowing_rule(command, rules):
+        if not find_allowing_rule(command, rules, outside=outside):
             for reason in _why_command_not_allowed(command, rules):
                 if reason not in reported:
                     reported.add(reason)
@@ -105,10 +107,12 @@ def _why_command_not_allowed(command: SimpleCommand, rules: Sequence[Rule]) -> I
     for write in command.writes:
         yield f"It writes to {shorten(write.target.text)} ({write.operator})."
     for rule in rules:
-        danger = rule.uncovered_danger(command) if rule.covers(command) else None
-        if danger:
-            word = command.words[danger.index]
-            yield f"The rule `{rule.text}` does not cover {shorten(word.text)}: it {danger.effect}."
+        word = rule.uncovered_word(command) if rule.covers(command) else None
+        if word:
+            what = "nothing of this program" if program(command.words) in WHOLE_LINES else "only plain names"
+            yield (
+                f"The rule `{rule.text}` does not cover {shorten(word.text)}. Outside the sandbox, its * covers {what}."
+            )
             return
     if not rules or not command.words:
         if command.assignments:

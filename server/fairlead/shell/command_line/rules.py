@@ -7,17 +7,18 @@ so quotes and whitespace make no difference.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.command_line.dangers import COMMAND_RUNNERS, TABLE, Danger, dangers, program
+from fairlead.shell.command_line.outside import COMMAND_RUNNERS, is_covered
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
-from fairlead.shell.command_line.words import Word
+from fairlead.shell.command_line.words import Word, program
 from fairlead.shell.command_line.wrappers import SHELLS, is_wrapper
 
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
 _MAX_WORDS = 100  # how many words of a command deny rules search for another command that it runs
-# programs whose arguments contain a command line as text
-_TEXT_RUNNERS = SHELLS | {"fish", "eval", "su", "ssh", "watch"}
+# programs whose arguments may contain a command line as text
+_UNKNOWN = Word("", None, "")
+_TEXT_RUNNERS = SHELLS | COMMAND_RUNNERS | {"fish", "eval", "trap"}
 
 _NOT_ONE_COMMAND = "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command."
 
@@ -68,12 +69,16 @@ class Rule:
                 )
         return cls(text, command)
 
-    def allows(self, command: SimpleCommand) -> bool:
-        """Whether the rule covers the command and itself names each of its dangerous arguments (`dangers.py`)."""
-        return self.covers(command) and self.uncovered_danger(command) is None
+    def allows(self, command: SimpleCommand, *, outside: bool) -> bool:
+        """Whether the rule allows a command.
+
+        Args:
+            outside: whether the command would run outside of the sandbox, where `*` covers less (`outside.py`).
+        """
+        return self.covers(command) and not (outside and self.uncovered_word(command))
 
     def covers(self, command: SimpleCommand) -> bool:
-        """Whether the command matches the rule word by word, even if it contains dangerous arguments.
+        """Whether the command matches the rule word by word, with any words for `*`.
 
         It must also have exactly the rule's assignments and redirections to files.
         """
@@ -92,10 +97,11 @@ class Rule:
             words = words[: len(rule)]
         return len(words) == len(rule) and all(map(_matches, rule, words))
 
-    def uncovered_danger(self, command: SimpleCommand) -> Danger | None:
-        """The first dangerous argument of a covered command that the rule does not name."""
-        named = {index for index, word in enumerate(self.command.words) if word.value is not None}
-        return next((danger for danger in dangers(command.words) if danger.index not in named), None)
+    def uncovered_word(self, command: SimpleCommand) -> Word | None:
+        """The first word of a covered command that the rule does not allow outside of the sandbox."""
+        rule, words = self.command.words, command.words
+        starred = (index for index in range(len(words)) if rule[min(index, len(rule) - 1)].value is None)
+        return next((words[index] for index in starred if not is_covered(rule, words, index)), None)
 
     def denies(self, command: SimpleCommand) -> bool:
         """Whether the rule forbids the command or one that it runs.
@@ -111,11 +117,7 @@ class Rule:
         sample = self.text.replace("*", "x").strip()
         matches = [sample] if starred and self.command.words[-1].text != "*" else [stem, sample]
         candidates = [f"{sample} more", f"{sample} > f", f"{sample}; ls", f"sudo {sample}"]
-        name = program(self.command.words)
-        options = [
-            row.long.split()[0] for row in TABLE if name in row.programs.split() and row.long and not row.subcommands
-        ]
-        candidates += [f"{stem} {option}=f" for option in options]
+        candidates += [f"{stem} --option", f"{stem} ../x"]
         return Examples(
             tuple(dict.fromkeys(text for text in matches if is_allowed(text, [self]))),
             tuple(text for text in candidates if not is_allowed(text, [self])),
@@ -129,20 +131,31 @@ def denied_examples(rule: Rule) -> tuple[str, ...]:
     return tuple(text for text in candidates if find_denying_rule(parse(text).commands, [rule]))
 
 
-def is_allowed(command: str, rules: Sequence[Rule]) -> bool:
+def is_allowed(command: str, rules: Sequence[Rule], *, outside: bool = True) -> bool:
     """Whether the rules allow every part of a command line, and nothing in it is unclear."""
     parsed = parse(command)
-    return bool(parsed.commands) and not parsed.unclear and all(find_allowing_rule(c, rules) for c in parsed.commands)
+    found = (find_allowing_rule(each, rules, outside=outside) for each in parsed.commands)
+    return bool(parsed.commands) and not parsed.unclear and all(found)
 
 
-def find_allowing_rule(command: SimpleCommand, rules: Iterable[Rule]) -> Rule | None:
-    """The first rule that allows a command; None if none does."""
-    return next((rule for rule in rules if rule.allows(command)), None)
+def find_allowing_rule(command: SimpleCommand, rules: Iterable[Rule], *, outside: bool) -> Rule | None:
+    """The first rule that allows a command; None if none does. `outside` is as for `Rule.allows`."""
+    return next((rule for rule in rules if rule.allows(command, outside=outside)), None)
 
 
 def find_denying_rule(commands: Iterable[SimpleCommand], rules: Sequence[Rule]) -> Rule | None:
     """The first rule that forbids one of the commands; None if none does."""
     return next((rule for command in commands for rule in rules if rule.denies(command)), None)
+
+
+def reads_commands(command: SimpleCommand) -> bool:
+    """Whether a command is a shell that reads its commands from its input, where deny rules cannot see them."""
+    if program(command.words) not in SHELLS | {"fish"}:
+        return False
+    arguments = [word.value or "" for word in command.words[1:]]
+    options = [text for text in arguments if text.startswith("-")]
+    has_script = any(not text.startswith(("-", "/dev/", "/proc/")) for text in arguments)
+    return not has_script or any("s" in text for text in options if not text.startswith("--"))
 
 
 def _is_star(word: Word) -> bool:
@@ -179,17 +192,26 @@ def _commands_in(
     yield words
     name = program(words)
     if name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]]):
+        more = (_UNKNOWN,) if name in ("xargs", "parallel") else ()
         for index in range(1, min(len(words), _MAX_WORDS)):
-            yield from (
-                _commands_in(words[index:], depth, seen) if program(words[index:]) in _TEXT_RUNNERS else [words[index:]]
-            )
+            inner = words[index:] + more
+            yield from (_commands_in(inner, depth, seen) if program(inner) in _TEXT_RUNNERS else [inner])
     if name in _TEXT_RUNNERS and depth < _MAX_NESTING:
         texts = [word.value for word in words[1:_MAX_WORDS] if word.value]
-        for text in [*texts, " ".join(texts)]:
-            if (depth, text) not in seen:
-                seen.add((depth, text))
-                for inner in parse(text).commands:
-                    yield from _commands_in(inner.words, depth + 1, seen)
+        yield from _commands_in_texts([*texts, " ".join(texts)], depth, seen)
+    elif name == "git" and depth < _MAX_NESTING:  # an alias: `-c alias.x='!command'`
+        texts = [word.value.partition("=!")[2] for word in words[1:_MAX_WORDS] if word.value and "=!" in word.value]
+        yield from _commands_in_texts(texts, depth, seen)
+
+
+def _commands_in_texts(
+    texts: Iterable[str], depth: int, seen: set[tuple[int, tuple[Word, ...] | str]]
+) -> Iterator[tuple[Word, ...]]:
+    for text in texts:
+        if (depth, text) not in seen:
+            seen.add((depth, text))
+            for inner in parse(text).commands:
+                yield from _commands_in(inner.words, depth + 1, seen)
 
 
 def _forbids(rule: Sequence[Word], words: Sequence[Word]) -> bool:

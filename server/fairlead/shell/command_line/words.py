@@ -36,6 +36,11 @@ def program_name(program: str) -> str:
     return program.rpartition("/")[2]
 
 
+def program(words: Sequence[Word]) -> str:
+    """The name of a command's program without its folder. Empty if unknown."""
+    return program_name(words[0].value or "") if words else ""
+
+
 def literal(value: str) -> Piece:
     """A piece whose value is exactly this text."""
     return Piece(value, value)

@@ -1,0 +1,64 @@
+"""What the `*` of a rule covers outside of the sandbox: only words that no program takes for an option or an address.
+
+The sandbox confines a command whatever its arguments are. Outside of it, a program may write any file or run any other
+program, if an argument says so. A list of such arguments is never complete, so a rule has to name every word that is
+more than a plain name (docs/commands.md).
+"""
+
+import re
+from collections.abc import Sequence
+
+from fairlead.shell.command_line.words import Word, program
+from fairlead.shell.command_line.wrappers import SHELLS
+
+# a relative path without hidden parts: no option, assignment, address, expansion or path outside of the folder
+_PLAIN = re.compile(r"\.|(?:\./)?\w[\w.,%-]*(?:/\w[\w.,%-]*)*/?")
+
+COMMAND_RUNNERS = {
+    "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
+    "builtin", "exec", "setsid", "stdbuf", "unbuffer", "xvfb-run", "strace", "ltrace", "unshare", "nsenter", "chroot",
+    "flock", "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
+}  # fmt: skip
+"""Programs that run the command in their arguments, except package runners.
+
+`wrappers.WRAPPERS` serves another purpose: it lists only programs with known options that exit with the code of the
+other program.
+"""
+_SHELL_WORDS = {
+    "eval", "source", ".", "trap", "set", "shopt", "alias", "unalias", "enable", "hash", "read", "readarray", "mapfile",
+    "getopts", "let", "test", "[", "bind", "complete", "compgen", "compopt", "fc", "history", "wait", "unset", "export",
+    "declare", "typeset", "local", "readonly", "printf",
+}  # fmt: skip
+# programs that run plain words as programs or scripts, or overwrite files whose names are plain words
+_OBEYED = {
+    "sed", "gsed", "awk", "gawk", "mawk", "nawk", "ed", "ex", "m4", "tar", "bsdtar", "gtar", "cpio", "pax", "dd", "tee",
+    "truncate", "uniq", "xxd", "ptx", "ldd", "sqlite3", "fish", "at", "batch", "crontab", "expect", "gdb", "lldb",
+}  # fmt: skip
+WHOLE_LINES = SHELLS | _SHELL_WORDS | _OBEYED | (COMMAND_RUNNERS - {"find", "fd", "fdfind"})
+"""Programs for which a `*` covers nothing."""
+SUBCOMMANDS = {
+    "git", "hg", "svn", "jj", "npm", "pnpm", "yarn", "bun", "deno", "pip", "pip3", "uv", "poetry", "pdm",
+    "pipenv", "hatch", "rye", "conda", "mamba", "cargo", "go", "rustup", "gem", "bundle", "composer", "dotnet",
+    "mix", "swift", "docker", "podman", "kubectl", "helm", "terraform", "tofu", "pulumi", "ansible", "gh", "glab",
+    "aws", "gcloud", "az", "brew", "apt", "dnf", "systemctl", "openssl", "mise", "asdf", "nvm", "volta",
+}  # fmt: skip
+"""Programs whose first word chooses what they do, so that a `*` does not cover it."""
+
+
+def is_covered(rule: Sequence[Word], words: Sequence[Word], index: int) -> bool:
+    """Whether a `*` of a rule covers a word of a command outside of the sandbox.
+
+    Args:
+        rule: the words of the rule, which the command's `words` match.
+        index: of the word.
+    """
+    name, text = program(words), words[index].value
+    if name in WHOLE_LINES or text is None:
+        return False
+    if name in SUBCOMMANDS and (len(rule) < 3 or (rule[1].value or "-").startswith("-")):
+        return False
+    before = rule[index - 1].value if index < len(rule) else None
+    if before is not None and before.startswith("-") and "=" not in before and not text.startswith("-"):
+        return True  # the value of an option that the rule names
+    prefix = rule[index].prefix if index < len(rule) and rule[index].text != "*" else ""
+    return _PLAIN.fullmatch(text.removeprefix(prefix)) is not None
