@@ -59,6 +59,12 @@ async def test_kernel_settings_are_read_only_and_devices_hidden(box: Boxes) -> N
     assert (await box.run("mknod /tmp/d b 1 1 || mknod /tmp/d c 1 1")).code != 0
 
 
+async def test_the_keys_of_the_machine_are_hidden(box: Boxes) -> None:
+    """Root would read the names of all keys in the kernel, and what the kernel notes about other processes."""
+    for name in ("keys", "key-users", "kcore", "timer_list"):
+        assert (await box.run(f"head -c 1 /proc/{name}")).code != 0, name
+
+
 async def test_no_privileges(box: Boxes) -> None:
     """No capability, and no way to gain one: not by setuid, another user namespace or a mount."""
     status = await box.output("cat /proc/self/status")

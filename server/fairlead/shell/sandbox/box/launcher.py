@@ -260,6 +260,9 @@ def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:
         arguments += ["--ro-bind", "/sys", "/sys"]
     for name in view.MACHINE_PROC:
         arguments += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    for name in view.HIDDEN_PROC:
+        if os.path.lexists(f"/proc/{name}"):
+            arguments += ["--ro-bind", "/dev/null", f"/proc/{name}"]
     for source, target, writable in view.other_binds(spec):
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     for link_target, path in spec["links"]:

@@ -23,6 +23,8 @@ _DEVICE_LINKS = {
 }
 # entries of /proc that belong to the machine and not to a process
 MACHINE_PROC = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+# files of /proc that show root the keys and processes outside of the box; containers hide them too (OCI's maskedPaths)
+HIDDEN_PROC = ("keys", "key-users", "kcore", "kmsg", "latency_stats", "sched_debug", "timer_list", "timer_stats")
 
 
 def mount_machine_view(spec: "BoxSpec") -> None:
@@ -138,10 +140,11 @@ def _attach_if_present(tree: int, target: str) -> None:
 def make_view(spec: "BoxSpec") -> None:
     """Makes the command's view of the file system if bubblewrap is not used.
 
-    Everything becomes read-only except /proc, where only the machine's entries (`MACHINE_PROC`) do. Then the box's own
-    /dev and the binds are mounted.
+    Everything becomes read-only except /proc, where only the machine's entries (`MACHINE_PROC`) do, and where
+    `HIDDEN_PROC` cannot be read. Then the box's own /dev and the binds are mounted.
     """
     devices = {name: kernel.clone_tree(f"/dev/{name}") for name in _DEVICES}
+    hidden = [(name, kernel.clone_tree("/dev/null")) for name in HIDDEN_PROC if os.path.lexists(f"/proc/{name}")]
     scratch = spec["scratch"]
     binds = [(f"{scratch}/dev", "/dev", True), *other_binds(spec)]
     trees = [(kernel.clone_tree(source), target, writable) for source, target, writable in binds]
@@ -157,6 +160,9 @@ def make_view(spec: "BoxSpec") -> None:
             tree = kernel.clone_tree(f"/proc/{name}")
             kernel.restrict(tree, writable=False)
             kernel.attach(tree, f"/proc/{name}")
+    for name, tree in hidden:
+        kernel.restrict(tree, writable=False)  # without devices, so that opening it fails
+        kernel.attach(tree, f"/proc/{name}")
     for tree, target, writable in trees:
         kernel.restrict(tree, writable=writable)
         _make_mount_point(tree, target)
