@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.workspace.errors import WorkspaceError
-from fairlead.workspace.ripgrep import file_names, records, unusable_rules
+from fairlead.workspace.ripgrep import file_names, left_out_large_files, records, unusable_rules
 
 
 async def test_a_search_that_is_closed_early_ends_although_its_pipe_is_full(workspace: Path) -> None:
@@ -54,13 +53,16 @@ async def test_files_with_ignore_rules_that_do_not_end_are_left_out(workspace: P
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
-async def test_a_line_that_is_too_long_for_the_memory_ends_the_search_with_advice(workspace: Path) -> None:
-    """docs/faults.md 190: the process does not get the memory that it asks for."""
+async def test_a_line_that_is_too_long_for_the_memory_leaves_out_large_files(workspace: Path) -> None:
+    """docs/faults.md 190: the process does not get the memory that it asks for, and runs again without them."""
+    (workspace / "a.txt").write_text("needle\n")
     with (workspace / "long.txt").open("wb") as file:
         for _ in range(400):
-            file.write(b"x" * 1_000_000)
-    with pytest.raises(WorkspaceError, match="of memory, for very long lines"):
-        await _all(["needle", "."], workspace)
+            file.write(b"needle " * 150_000)
+    assert set(await _all(["needle", "."], workspace)) == {b"./a.txt:needle"}
+    assert left_out_large_files(workspace)
+    assert await _all(["needle", "a.txt"], workspace) == [b"needle"]
+    assert not left_out_large_files(workspace)
 
 
 async def _all(arguments: list[str], cwd: Path) -> list[bytes | None]:

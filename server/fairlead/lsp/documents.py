@@ -1,6 +1,5 @@
 """The editor's open documents, synchronized by didOpen, didChange, didSave and didClose."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from fairlead.code.positions import offset_at
 from fairlead.code.uris import file_path
 from fairlead.edits.text import split_lines
 from fairlead.workspace.editor import Buffer
+from fairlead.workspace.paths import real_path
 
 
 class Document:
@@ -145,15 +145,15 @@ class Documents:
     def _find(self, path: Path) -> Document | None:
         if path in self._documents:
             return self._documents[path]
-        file = os.path.realpath(path)
+        file = str(real_path(path))
         document = self._by_file.get(file)
-        return document if document is not None and os.path.realpath(document.path) == file else None
+        return document if document is not None and str(real_path(document.path)) == file else None
 
     def _follow_links(self, path: Path) -> None:
         """Updates where the path of a document leads, and the names to find documents by. Counts as a change."""
         self._change_token += 1
         documents = self._documents.values()
         if path in self._documents:
-            self._documents[path].file = os.path.realpath(path)
+            self._documents[path].file = str(real_path(path))
         self._by_file = {document.file: document for document in documents}
         self._names = {name for document in documents for name in (Path(document.file).name, document.path.name)}

@@ -8,7 +8,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.tools.globs import glob_filter
-from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_files, left_out_rules, search_scope
+from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_files, left_out, search_scope
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.files import Files
 
@@ -61,10 +61,10 @@ class ListFiles:
             ]
             note, found = await ignored_files(ignored, targets, is_secret, MAX_COLLECTED, IGNORED_SECONDS)
             secrets |= set(filter(matches, found - deleted))
-            return "No files." + note + left_out_rules(targets) + omitted_secrets(len(secrets))
+            return "No files." + note + left_out(targets) + omitted_secrets(len(secrets))
         left = len(ordered) - MAX_FILES
         more = f"\n({at_least}{count_of(left, 'more file')}; narrow it with path or glob.)" if left > 0 else ""
-        return "\n".join(ordered[:MAX_FILES]) + more + left_out_rules(targets) + omitted_secrets(len(secrets))
+        return "\n".join(ordered[:MAX_FILES]) + more + left_out(targets) + omitted_secrets(len(secrets))
 
 
 async def _ignored(target: SearchTarget, is_wanted: Callable[[str], bool]) -> AsyncGenerator[str, None]:

@@ -30,7 +30,7 @@ from fairlead.tools.search_scope import (
     SearchTarget,
     both,
     ignored_files,
-    left_out_rules,
+    left_out,
     search_scope,
 )
 from fairlead.tools.secret_files import omitted_secrets
@@ -141,7 +141,7 @@ class Search:
             secrets |= {name for name in omitted if matches(name) and name not in unsaved}
             notes += note
         # counts all secrets in the scope: the number of those with a match would reveal their content
-        return _show(sorted(set(found))) + notes + left_out_rules(targets) + omitted_secrets(len(secrets))
+        return _show(sorted(set(found))) + notes + left_out(targets) + omitted_secrets(len(secrets))
 
     async def _unsaved(self, targets: Sequence[SearchTarget], texts: dict[Path, str | None]) -> dict[str, str | None]:
         """The texts by name (None: no file), without those of ignored files. Proposed files are never ignored."""

@@ -13,7 +13,15 @@ from fairlead.agent.errors import ToolError
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots, below
-from fairlead.workspace.ripgrep import file_names, options_for_names, plain_name, records, unusable_rules
+from fairlead.workspace.ripgrep import (
+    MAX_FILE,
+    file_names,
+    left_out_large_files,
+    options_for_names,
+    plain_name,
+    records,
+    unusable_rules,
+)
 from fairlead.workspace.secrets import is_shipped, secret_globs
 
 A = TypeVar("A")
@@ -183,16 +191,16 @@ async def both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
     return a, b
 
 
-def left_out_rules(targets: Collection[SearchTarget]) -> str:
-    """A line about the files with ignore rules that could not be used, with a leading newline; empty if there are none.
+def left_out(targets: Collection[SearchTarget]) -> str:
+    """Lines about files that the search before could not read, each with a leading newline; empty if there are none.
 
-    Call it after the search.
+    These are files with ignore rules, and large ones.
     """
     found = {path: target.roots for target in targets for path in unusable_rules(target.root.path)}
-    if not found:
-        return ""
     named = ", ".join(list(dict.fromkeys(roots.relative(path) for path, roots in found.items()))[:MAX_IGNORED])
-    return f"\n(Ignored files are included, because these cannot be read as files with ignore rules: {named})"
+    note = f"\n(Ignored files are included, because these cannot be read as files with ignore rules: {named})"
+    large = f"\n(Files of more than {MAX_FILE // 1_000_000} MB were left out, because one has a very long line.)"
+    return note * bool(found) + large * any(left_out_large_files(target.root.path) for target in targets)
 
 
 def _omitted_ignored(names: Collection[str]) -> str:

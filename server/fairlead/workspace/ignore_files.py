@@ -10,10 +10,13 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import git_folder, named_path, read_start
 
 MAX_BYTES = 1_000_000
-"""The size of the largest file with rules that is read."""
+"""The size of the largest file with rules that is read. Git reads larger ones, but nobody writes them."""
+MAX_OF_SLOW = 100_000
+"""The same once `rg` needs too much time or memory."""
 SECONDS = 10.0
 """How long a search for such files may take."""
 NO_GIT_RULES, NO_OTHER_RULES = "--no-ignore-vcs", "--no-ignore-dot"
@@ -41,11 +44,14 @@ def unusable_around(folder: Path) -> dict[Path, str]:
 
 
 def unusable_below(folder: Path, seconds: float = SECONDS) -> dict[Path, str]:
-    """The unusable files below a folder, as from `unusable_around`. Blocks for at most about `seconds`."""
+    """The unusable files in a folder and below it, for an `rg` that needs too much. As from `unusable_around`.
+
+    Blocks for at most about `seconds`.
+    """
     deadline, found, folders = time.monotonic() + seconds, dict[Path, str](), [str(folder)]
     while folders and time.monotonic() < deadline:
         current = folders.pop()
-        found |= {path: _OPTIONS[path.name] for path in _unusable(current)}
+        found |= {path: _OPTIONS[path.name] for path in _unusable(current, MAX_OF_SLOW)}
         try:
             with os.scandir(current) as entries:
                 folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -56,14 +62,14 @@ def unusable_below(folder: Path, seconds: float = SECONDS) -> dict[Path, str]:
 
 def still_unusable(found: Mapping[Path, str]) -> dict[Path, str]:
     """Those of the files that are still there and unusable."""
-    return {path: option for path, option in found.items() if _is_unusable(str(path))}
+    return {path: option for path, option in found.items() if _is_unusable(str(path), MAX_OF_SLOW)}
 
 
-def _unusable(folder: str) -> Iterator[Path]:
-    return (Path(folder, name) for name in _OPTIONS if _is_unusable(os.path.join(folder, name)))
+def _unusable(folder: str, max_bytes: int = MAX_BYTES) -> Iterator[Path]:
+    return (Path(folder, name) for name in _OPTIONS if _is_unusable(os.path.join(folder, name), max_bytes))
 
 
-def _is_unusable(path: str) -> bool:
+def _is_unusable(path: str, max_bytes: int = MAX_BYTES) -> bool:
     """Whether reading a file might not end, or take too much memory. A folder, or nothing, gives `rg` an error only."""
     try:
         status = os.stat(path)
@@ -71,6 +77,6 @@ def _is_unusable(path: str) -> bool:
         return False
     if stat.S_ISDIR(status.st_mode):
         return False
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
         return True
-    return os.path.islink(path) and os.path.realpath(path).startswith(_OF_THE_KERNEL)
+    return os.path.islink(path) and str(real_path(path)).startswith(_OF_THE_KERNEL)

@@ -4,6 +4,7 @@ With several folders, each path for the model and the user begins with the name 
 """
 
 import contextlib
+import errno
 import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,11 +39,26 @@ def _prefix(root: Path) -> str:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """The path with symbolic links resolved, apart from those that form a loop.
+    """The path with symbolic links resolved, apart from those that the kernel does not follow.
 
-    `Path.resolve` raises for these before Python 3.13.
+    These form a loop, or a chain of more than 40 links, which `os.path.realpath` would follow for minutes.
     """
+    try:
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return _real_path_of_parent(Path(os.path.abspath(path)))
     return Path(os.path.realpath(path))
+
+
+def _real_path_of_parent(path: Path) -> Path:
+    for parent in path.parents:
+        try:
+            os.stat(parent)
+        except OSError:
+            continue
+        return Path(os.path.realpath(parent)) / path.relative_to(parent)
+    return path
 
 
 class Root:
@@ -163,7 +179,7 @@ class Roots:
         An accept asks this for each file, so it must be quick.
         """
         try:
-            real = os.path.realpath(path)
+            real = str(real_path(path))
         except ValueError:  # a NUL or half of a surrogate pair
             return False
         found = next((pair for pair in self._real_prefixes if real.startswith(pair[0])), None)

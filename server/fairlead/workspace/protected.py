@@ -16,7 +16,7 @@ from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.names import plain_parts
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
 
 Risk = Literal["deletion", "configuration", "ci"]
@@ -243,5 +243,5 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _link_target(link: Path, root: Path) -> set[str]:
     """The target of a link, if it is in the root: changing it changes the protected file. A set of at most one."""
-    real, end = Path(os.path.realpath(root)), Path(os.path.realpath(link))
+    real, end = real_path(root), real_path(link)
     return {end.relative_to(real).as_posix()} if end != real and end.is_relative_to(real) else set()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fairlead.workspace.paths import real_path
+from fairlead.workspace.safe_open import read_regular
 
 # the parts of a repository that make Git run programs
 EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
@@ -127,11 +128,5 @@ def current_branch(root: Path) -> str:
 
 
 def read_start(path: Path) -> str:
-    """The text of a file, at most its first `_MAX_BYTES` bytes; empty if it cannot be read."""
-    try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return file.read(_MAX_BYTES).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
+    """The text of a file, at most its first `_MAX_BYTES` bytes; empty if it cannot be read or is not a regular file."""
+    return read_regular(path, _MAX_BYTES).decode("utf-8", "surrogateescape")

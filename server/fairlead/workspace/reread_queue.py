@@ -1,10 +1,11 @@
 """Chooses the files that are read again between two rounds (docs/plan.md L6), so that the work stays bounded."""
 
-import os
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from fairlead.workspace.paths import real_path
 
 AT_ONCE = 20  # the number of files that each `take` chooses in turn, in addition to reported and open ones
 
@@ -51,4 +52,4 @@ class RereadQueue(Generic[K]):
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    return real_path(path)

@@ -30,11 +30,15 @@ MAX_SECONDS = 60.0
 """How long `rg` may run."""
 _LONG = 1.0
 """After so many seconds, the reason may be a file with ignore rules that does not end."""
+MAX_FILE = 10_000_000
+"""The size in bytes of the largest file that is searched if `rg` needs too much memory, as for a very long line."""
 _MAX_MESSAGE = 10_000
 _NARROW = "Narrow it with a path or a glob."
 # how `rg` ends if it gets no more memory; the second is the kernel's way
 _ABORTED = (-getattr(signal, "SIGABRT", 6), -getattr(signal, "SIGKILL", 9))
 
+_without_large: set[Path] = set()
+"""The folders in which the last `rg` had to leave out files larger than `MAX_FILE`."""
 _left_out: dict[Path, dict[Path, str]] = {}
 """The unusable files with ignore rules, as from `unusable_around`, by the folder in which `rg` ran."""
 
@@ -80,12 +84,12 @@ async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
     """Like `records`, but yields lists. Each contains the records that have arrived since the previous one."""
+    guard = _Guard(cwd)
     while True:
-        guard = _Guard(cwd)
         process = await _start([*guard.options, *arguments], cwd, stdin is not None)
         assert process.stdout is not None and process.stderr is not None
         guarding = asyncio.ensure_future(guard.watch(process))
-        errors = asyncio.ensure_future(process.stderr.read(_MAX_MESSAGE))
+        errors = asyncio.ensure_future(_start_of(process.stderr))
         feeding = asyncio.ensure_future(_feed(process, stdin)) if stdin is not None else None
         try:
             rest, oversize = b"", False
@@ -119,6 +123,14 @@ async def _batches(
                 await process.wait()
 
 
+async def _start_of(stream: asyncio.StreamReader) -> bytes:
+    """The first `_MAX_MESSAGE` bytes of a stream, which is read to its end."""
+    start = b""
+    while data := await stream.read(1 << 16):
+        start = (start + data)[:_MAX_MESSAGE]
+    return start
+
+
 class _Guard:
     """Ends an `rg` that takes too long, and finds out which files with ignore rules it must not read."""
 
@@ -126,12 +138,14 @@ class _Guard:
         self._cwd = cwd
         self._unusable = {**still_unusable(_left_out.get(cwd, {})), **unusable_around(cwd)}
         self._is_late = self._has_more = False
+        _without_large.discard(cwd)
         self._remember()
 
     @property
     def options(self) -> Sequence[str]:
-        """The options that leave out the rules of the unusable files that are known."""
-        return sorted(set(self._unusable.values()))
+        """The options that leave out the rules of the unusable files that are known, and large files if necessary."""
+        large = ("--max-filesize", str(MAX_FILE)) if self._cwd in _without_large else ()
+        return [*sorted(set(self._unusable.values())), *large]
 
     async def watch(self, process: asyncio.subprocess.Process) -> None:
         """Looks for unusable files once `rg` takes long, and kills it if there are some, or its time is up."""
@@ -149,16 +163,18 @@ class _Guard:
         Raises:
             WorkspaceError: it was ended, and running it again would not help.
         """
-        if not self._has_more and code in _ABORTED:
+        if not self._has_more and code in _ABORTED and not self._is_late:
             await self._look()
+            if not self._has_more and self._cwd not in _without_large:
+                _without_large.add(self._cwd)
+                return True
         if self._has_more:
+            self._has_more = False
             return True
         if self._is_late:
             raise WorkspaceError(f"The search took longer than {MAX_SECONDS:.0f} s. {_NARROW}")
         if code in _ABORTED:
-            raise WorkspaceError(
-                f"The search needed more than {MEMORY >> 20} MB of memory, for very long lines. {_NARROW}"
-            )
+            raise WorkspaceError(f"The search needed more than {MEMORY >> 20} MB of memory. {_NARROW}")
         return False
 
     async def _look(self) -> None:
@@ -171,6 +187,11 @@ class _Guard:
         for path in self._unusable.keys() - _left_out.get(self._cwd, {}).keys():
             log.warning("%s is not used, and neither is any other file of that name (ignore_files.py)", path)
         _left_out[self._cwd] = self._unusable
+
+
+def left_out_large_files(cwd: Path) -> bool:
+    """Whether the last search in a folder left out files larger than `MAX_FILE`."""
+    return cwd in _without_large
 
 
 def unusable_rules(cwd: Path) -> Sequence[Path]:

@@ -57,6 +57,21 @@ def open_beneath(path: Path, root: Path | None, flags: int = _FOLDER) -> int:
         raise
 
 
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """The bytes of a file that decides about other files, at most the first `max_bytes`.
+
+    Empty if it is not a regular file, such as a pipe or a device, or cannot be read. Follows links. Never waits.
+    """
+    try:
+        with closing(os.open(path, os.O_RDONLY | _NO_BLOCK | _BINARY)) as descriptor:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return b""
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(max_bytes)
+    except (OSError, ValueError):
+        return b""
+
+
 def _link_escape(name: str) -> PathEscape:
     return PathEscape(f"{name} now leads elsewhere, through a symbolic link.")
 

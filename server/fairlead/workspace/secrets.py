@@ -20,7 +20,7 @@ from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.folder_index import Entries, FolderIndex
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.pattern_limits import check_pattern
 from fairlead.workspace.repositories import is_git_folder
 from fairlead.workspace.ripgrep import plain_name, records
@@ -183,7 +183,7 @@ class SecretFinder:
             self._rules, self._apart, self._next_search = rules, apart, float("-inf")
             self._index = FolderIndex(self._root, partial(_examine, rules, apart))
         noted = self._index.current_notes().values()
-        real = Path(os.path.realpath(self._root))
+        real = real_path(self._root)
         links = [link for each in noted for link in each.links if _is_secret_link(rules, self._root, link)]
         files = islice((name for each in noted for name in each.secrets), _MAX_FILES)
         outside = frozenset(link for link in links if not _leads_inside(real, self._root / link))
@@ -226,7 +226,7 @@ def _is_secret_link(is_secret: IsSecret, root: Path, link: str) -> bool:
 
 
 def _leads_inside(real: Path, link: Path) -> bool:
-    target = Path(os.path.realpath(link))
+    target = real_path(link)
     return target != real and target.is_relative_to(real)
 
 

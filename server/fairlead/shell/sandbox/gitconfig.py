@@ -73,7 +73,7 @@ def redacted_settings(
     seen: set[Path] = set()
     read = 0
     while pending:
-        path = Path(os.path.realpath(pending.pop()))
+        path = real_path(pending.pop())
         if path in seen:
             continue
         if read >= _MAX_FILES or len(seen) >= _MAX_PATHS:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from fairlead.shell.sandbox.box import installed
+from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import read_start
 from fairlead.workspace.secrets import secret_path_filter
 
@@ -145,7 +146,7 @@ def _installation(top: Path) -> Iterator[Shown]:
     yield top, installed.parts_around_bin(top)
     named = re.search(r"^home\s*=\s*(.+?)\s*$", read_start(top / "pyvenv.cfg"), re.M)
     if named and os.path.isabs(named[1]):
-        base = Path(os.path.realpath(named[1]))
+        base = real_path(named[1])
         if base.name in installed.BIN:
             yield base.parent, installed.parts_around_bin(base.parent)
 

@@ -20,6 +20,7 @@ import pathspec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from fairlead.workspace.repositories import enclosing_repository, read_start
+from fairlead.workspace.safe_open import read_regular
 
 RULES = ".gitignore"
 
@@ -142,14 +143,8 @@ def user_rules(git_folder: Path) -> list[bytes]:
     file that `core.excludesFile` names.
     """
     configuration = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    texts = [_ALWAYS]
-    for path in (Path(configuration) / "git" / "ignore", git_folder / "info" / "exclude"):
-        try:
-            with path.open("rb") as file:
-                texts.append(file.read(MAX_TEXT))
-        except OSError:
-            continue
-    return texts
+    paths = Path(configuration) / "git" / "ignore", git_folder / "info" / "exclude"
+    return [_ALWAYS, *filter(None, (read_regular(path, MAX_TEXT) for path in paths))]
 
 
 def is_environment(folder: int) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.workspace.repositories import named_path, read_start
+from fairlead.workspace.safe_open import read_regular
 
 MAX_BYTES = 200_000_000
 _MAX_PATH = 4096  # bytes; no system call takes a longer path
@@ -67,9 +68,10 @@ def has_entry_below(folder: bytes, index: Path) -> bool:
 
 
 def _read(index: Path) -> bytearray:
-    if index.stat().st_size > MAX_BYTES:
+    data = read_regular(index, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
         raise ValueError("the index is too large")
-    return bytearray(index.read_bytes())
+    return bytearray(data)
 
 
 def _hash_size(index: Path) -> int:
