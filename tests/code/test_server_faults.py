@@ -39,6 +39,7 @@ AT_START = {
     "writes a line without an end": "not a message: xxx",
     "writes a header without an end": "endless header",
     "writes a length that is no number": "not a message: Content-Length: many",
+    "writes two lengths": "not a message: Content-Length: 4",
     "announces 200 MB": "a message of 200 MB; at most 32 MB",
     "writes a list": "not an object",
     "writes no JSON": "not valid JSON",

@@ -144,6 +144,21 @@ async def test_fault_45_an_impossible_length_ends_the_process(workspace: Path, l
         assert await client.process.wait() == 1
 
 
+@pytest.mark.parametrize(
+    "header", [b"X-Header: 1\r\n" * 101, b"Content-Length: 2\r\n" * 2, b"Content-Length: 2\r\nContent-Length: 9\r\n"]
+)
+async def test_fault_45_a_header_that_is_ambiguous_or_never_ends_ends_the_process(
+    workspace: Path, header: bytes
+) -> None:
+    """docs/faults.md 45: the process ends at once, although the client keeps its end of the pipe open."""
+    client = Client(workspace)
+    await client.start()
+    assert client.process.stdin is not None
+    client.process.stdin.write(header)
+    async with asyncio.timeout(30):
+        assert await client.process.wait() == 1
+
+
 async def ended(pid_file: Path) -> None:
     """Waits until the process whose id is in a file has ended."""
     pid = int(pid_file.read_text())

@@ -60,6 +60,8 @@ def at_start(case: str) -> None:
         raw(b"X-Header: 1\r\n" * 10_000)
     if case == "writes a length that is no number":
         raw(b"Content-Length: many\r\n\r\n")
+    if case == "writes two lengths":
+        raw(b"Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}")
     if case == "announces 200 MB":
         raw(b"Content-Length: %d\r\n\r\n" % (200 << 20))
         time.sleep(600)

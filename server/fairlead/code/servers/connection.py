@@ -256,7 +256,7 @@ async def _frame(stdout: asyncio.StreamReader) -> bytes:
         if header is None:
             raise Ended(_not_a_message(line + await _rest(stdout)))
         if header[1].lower() == b"content-length":
-            if not re.fullmatch(rb"[0-9]{1,12}", header[2]):
+            if length is not None or not re.fullmatch(rb"[0-9]{1,12}", header[2]):
                 raise Ended(_not_a_message(line))
             length = int(header[2])
     raise Ended("it sent a message with an endless header")
