@@ -29,19 +29,14 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, Text, Thinking
-from fairlead.agent.loop import Agent, run
-from fairlead.agent.messages import History, text_block
+from fairlead.agent.loop import run
+from fairlead.agent.messages import text_block
 from fairlead.agent.outcome import Outcome
-from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import RunningCall
-from fairlead.agent.window import Window
 from fairlead.models.endpoint import Endpoint
 from fairlead.models.messages_api import MessagesApiModel
 from fairlead.models.recording import read_recording
 from fairlead.models.retry import MAX_ATTEMPTS
-from fairlead.plan import PlanItem, TodoManager
-from fairlead.tools.checks import Checked
-from fairlead.tools.todo import Todo
+from support.bare_agent import bare_agent
 from support.fake_api import FakeApi, Raw, Turn
 from support.fake_api import Text as SaidText
 from support.nonsense import recordings, responses
@@ -71,23 +66,8 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
     The first `times` requests of the first run get `response`, all other requests a normal answer.
     """
     endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
-    model, plan, seen = MessagesApiModel(endpoint, _at_once), TodoManager(), list[Event]()
-    agent = Agent(
-        model=model,
-        system="You help.",
-        tools={"todo": Todo(plan, _no_checks)},
-        plan=plan,
-        history=History(),
-        emit=seen.append,
-        change_token=lambda: 0,
-        take_feedback=_no_feedback,
-        has_user_message=lambda: False,
-        check_proposals=_no_errors,
-        cost_of=lambda usage: usage.tokens * 1e-6,
-        proposals=lambda: "",
-        window=Window(),
-        stopped=StoppedCalls(),
-    )
+    model, seen = MessagesApiModel(endpoint, _at_once), list[Event]()
+    agent = bare_agent(model, seen.append)
     try:
         server.pending = [response] * times
         agent.window.begin_run(200_000)
@@ -101,18 +81,6 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
 
 async def _at_once(seconds: float) -> None:
     assert 0 <= seconds <= 60
-
-
-async def _no_checks(item: PlanItem, call: RunningCall) -> list[Checked]:
-    return []
-
-
-async def _no_feedback() -> list[str]:
-    return []
-
-
-async def _no_errors() -> bool:
-    return False
 
 
 def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[str]) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from io import StringIO
 
 from fairlead.agent.budget import Budget
 from fairlead.agent.compaction import Compactor
@@ -152,7 +153,7 @@ async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
         ending = failure(ModelError("internal", f"Internal error in Fairlead: {error!r}. The log has the details."))
     if run.usage != run.reported_usage:  # an answer broke off or was stopped
         run.report_usage()
-    agent.history.close(f"{run.partial_text}\n\n(The run ended here: {ending.stop_reason}.)".strip())
+    agent.history.close(f"{run.partial_text.getvalue()}\n\n(The run ended here: {ending.stop_reason}.)".strip())
     agent.emit(RunFinished(ending.stop_reason))
     return Outcome(ending.stop_reason, ending.message, run.usage, ending.error, run.cost)
 
@@ -168,7 +169,7 @@ class _Run:
         self.agent = agent
         self.began = agent.clock()
         self.usage = self.reported_usage = Usage()
-        self.partial_text = ""  # of the answer that is being streamed
+        self.partial_text = StringIO()  # of the answer that is being streamed
         self.cut_offs = 0  # answers in a row that were incomplete or empty, or whose calls were refused (L13)
         self.cut_off_text = ""  # the text of these answers, without those that have calls
         self.answer_limit: int | None = None  # tokens that the window left for the last answer; None: unknown
@@ -348,7 +349,7 @@ class _Run:
             async for event in stream:
                 match event:
                     case TextDelta(text) if is_shown:
-                        self.partial_text += text
+                        self.partial_text.write(text)
                         agent.emit(Text(text))
                     case ThinkingDelta(text) if is_shown:
                         agent.emit(Thinking(text))
@@ -366,7 +367,7 @@ class _Run:
 
     def record(self, reply: Reply, messages: Sequence[Message]) -> None:
         """Clears the results that the provider has cleared, updates the window, and emits the usage so far."""
-        self.partial_text = ""
+        self.partial_text = StringIO()
         if reply.cleared_results:
             self.compactor.apply_server_clearing(reply.cleared_results)
             messages = self.agent.history.messages

@@ -25,6 +25,7 @@ _INLINE = re.compile(r"(`{1,3})(?!`)[^\n]{0,500}?(?<!`)\1(?!`)")  # the limits k
 _PYTHON = re.compile(r"\s*(?:print\()?(?P<name>[A-Za-z_]\w*)\(")
 _JSON_LINE = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _ARGUMENTS = ("arguments", "parameters", "input", "args")
+_MAX_TEXT = 200_000  # characters; searching a longer text would block the event loop
 _MAX_STARTS = 50  # places at which JSON at the end of a text may begin
 
 
@@ -32,8 +33,10 @@ def find_textual_call(text: str, tools: Container[str]) -> str:
     """The name of a tool that an answer calls in its text; empty if there is none.
 
     A call has the markup of a model's own form, or is JSON with a name and arguments at the end of the text, where a
-    model stops to wait for the result. Code is an example unless it ends the text.
+    model stops to wait for the result. Code is an example unless it ends the text. A very long text is not searched.
     """
+    if len(text) > _MAX_TEXT:
+        return ""
     blocks = list(_FENCED.finditer(text))
     last = blocks[-1] if blocks and not text[blocks[-1].end() :].strip() else None
     prose = _INLINE.sub("", _FENCED.sub("", text))

@@ -72,6 +72,13 @@ SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
     "read a long prompt, raise the setting maxSilenceSeconds."
 )
+LATE = (
+    "{where} is connected, but its response had not begun after {seconds:g} seconds. If the model needs more time to "
+    "load or to read a long prompt, raise the setting maxSilenceSeconds."
+)
+CIRCLE = "{where} redirects again and again. Check {base_url}, and any proxy in front of it."
+_DISCONNECTED = ("Server disconnected", "peer closed connection")
+"""How the transport's message begins if a connection was closed too early. All others are about invalid HTTP."""
 
 
 def status_error(error: Any, endpoint: Endpoint, *, has_images: bool) -> ModelError:
@@ -174,9 +181,13 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
     if isinstance(cause, transport.ReadTimeout):
         silent = SILENT.format(where=where, seconds=endpoint.silence)
         return ModelError("network", silent, retryable=not endpoint.is_local)
+    if isinstance(cause, transport.TooManyRedirects):
+        return ModelError("invalid_request", CIRCLE.format(where=where, base_url=BASE_URL))
     detail = readable(str(cause))[:MAX_QUOTED] or type(cause).__name__
     if isinstance(cause, transport.DecodingError):
         return nonsense(f"a body that does not match its header “content-encoding” ({detail})")
+    if isinstance(cause, transport.RemoteProtocolError) and not str(cause).startswith(_DISCONNECTED):
+        return nonsense(f"a response that is not valid HTTP ({detail})")
     if is_broken(error):
         return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
     check = "whether the server is running, and the base URL" if endpoint.is_local else "the network and the base URL"
@@ -189,6 +200,12 @@ def connection_error(error: Exception, endpoint: Endpoint) -> ModelError:
         retryable=True,
         max_attempts=UNSTARTED_ATTEMPTS if is_unstarted else None,
     )
+
+
+def late_error(endpoint: Endpoint) -> ModelError:
+    """The error for a response whose head took too long (`HeadTimeout`)."""
+    late = LATE.format(where=_name_of(endpoint), seconds=endpoint.silence)
+    return ModelError("network", late, retryable=not endpoint.is_local)
 
 
 def is_broken(error: Exception) -> bool:

@@ -10,16 +10,21 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
 from fairlead.json_values import fields_of, is_list, is_object
-from fairlead.models.fields import as_text
+from fairlead.models.fields import as_text, nonsense
+from fairlead.models.sse import LONGEST_EVENT, MAX_LINES
 from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors
 
+# bytes
+MIN_FRAME = 16  # the lengths and checksums
+MAX_FRAME = LONGEST_EVENT * 4 // 3 + 10_000  # an event in base64, with its headers
+MAX_FRAMES = MAX_LINES // 3
 CACHE_MARK = {"type": "ephemeral"}
 INVALID_CREDENTIALS = "The credentials for {label} contain invalid characters, such as line breaks. Set them again."
 
@@ -250,6 +255,28 @@ def _connection_errors(cloud: Cloud) -> tuple[type[Exception], ...]:
         errors = importlib.import_module("botocore.exceptions")
         return (errors.ConnectionError, errors.HTTPClientError)
     return (importlib.import_module("google.auth.exceptions").TransportError,)
+
+
+async def limit_frames(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The chunks of a body that consists of AWS's frames. Each begins with its own length, in 4 bytes.
+
+    Raises:
+        ModelError: a frame has an impossible length, or there are more than MAX_FRAMES.
+    """
+    frames = 0
+    ahead = 0  # bytes of `begun` up to the next frame; it may begin in a later chunk
+    begun = b""
+    async for chunk in chunks:
+        begun += chunk
+        while len(begun) - ahead >= 4:
+            length = int.from_bytes(begun[ahead : ahead + 4])
+            if not MIN_FRAME <= length <= MAX_FRAME:
+                raise nonsense(f"a frame of {length:,} bytes, but frames have {MIN_FRAME} to {MAX_FRAME:,}")
+            ahead, frames = ahead + length, frames + 1
+            if frames > MAX_FRAMES:
+                raise nonsense(f"an answer of more than {MAX_FRAMES:,} frames")
+        ahead, begun = max(0, ahead - len(begun)), begun[ahead:]
+        yield chunk
 
 
 async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:

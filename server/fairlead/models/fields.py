@@ -1,6 +1,7 @@
 """Reads JSON values from the model's server. A value of the wrong type raises a `ModelError` that names the field."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from fairlead.agent.errors import ModelError
@@ -11,6 +12,10 @@ MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""
 MAX_DEPTH = 100
 """How many levels a value may have: far below Python's recursion limit, because requests add levels around it."""
+MAX_VALUES = 20_000
+"""The most values that a block or the input of a call consists of, since each is encoded a dozen times."""
+MAX_ITEMS = 1000
+"""The most items of a list that is read."""
 MAX_QUOTED = 60  # characters
 
 _CHECK_SERVER = "Check that server, and any proxy in front of it."
@@ -25,22 +30,32 @@ def nonsense(what: str) -> ModelError:
     return ModelError("network", f"The model's server sent {what}. {_CHECK_SERVER}", retryable=True, max_attempts=2)
 
 
+class TooManyValues(ValueError):
+    """A JSON value that consists of more than MAX_VALUES."""
+
+
 def check_encodable(value: Any) -> None:
     """Checks that a request can contain the value.
 
     Raises:
         RecursionError: it has more than MAX_DEPTH levels.
+        TooManyValues: it consists of more than MAX_VALUES.
         UnicodeEncodeError: it contains half of a surrogate pair.
         ValueError: it contains a number that JSON does not have.
     """
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    if _depth(value) > MAX_DEPTH:
+    count, level = 0, [value]
+    for _ in range(MAX_DEPTH):  # level by level, so that a deep or long value takes no time
+        count += len(level)
+        if count > MAX_VALUES:
+            raise TooManyValues
+        level = [inner for each in level for inner in _values_in(each)]
+    if level:
         raise RecursionError
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _depth(value: Any) -> int:
-    inner = value.values() if is_object(value) else value if is_list(value) else ()
-    return 1 + max(map(_depth, inner), default=0)
+def _values_in(value: Any) -> Collection[Any]:
+    return value.values() if is_object(value) else value if is_list(value) else ()
 
 
 def as_text(value: Any) -> str:
@@ -69,11 +84,13 @@ class Fields:
             raise self._wrong("", value, "an object")
         self._values = value
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """A string. It may contain half of a surrogate pair."""
+    def text(self, name: str, default: str | None = None, most: int | None = None) -> str:
+        """A string, of at most `most` characters. It may contain half of a surrogate pair."""
         value = self._get(name, default)
         if not isinstance(value, str):
             raise self._wrong(name, value, "text")
+        if most is not None and len(value) > most:
+            raise self._wrong(name, value, f"text of at most {most} characters")
         return value
 
     def count(self, name: str, default: int | None = None) -> int:
@@ -92,11 +109,17 @@ class Fields:
         values = self._get(name, [])
         if not is_list(values):
             raise self._wrong(name, values, "a list")
+        if len(values) > MAX_ITEMS:
+            raise nonsense(f"a “{self._path}.{name}” with more than {MAX_ITEMS:,} items")
         return [Fields(value, f"{self._path}.{name}[{index}]") for index, value in enumerate(values)]
 
     def value(self, name: str) -> Any:
         """Any JSON value; None if it is missing."""
         return self._values.get(name)
+
+    def size(self, *without: str) -> int:
+        """The number of characters of the object as JSON, without these fields. Small if it is nested too deeply."""
+        return len(as_json({name: value for name, value in self._values.items() if name not in without}))
 
     def without(self, *names: str) -> dict[str, Any]:
         """The object without these fields. Raises a `ModelError` if no request can contain it (`check_encodable`)."""
@@ -104,7 +127,8 @@ class Fields:
         try:
             check_encodable(values)
         except (RecursionError, ValueError) as error:
-            raise self._wrong("", values, f"valid JSON of at most {MAX_DEPTH} levels") from error
+            wanted = f"valid JSON of at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
+            raise self._wrong("", values, wanted) from error
         return values
 
     def _get(self, name: str, default: Any) -> Any:

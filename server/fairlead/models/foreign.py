@@ -9,7 +9,7 @@ from fairlead.agent.messages import clean_text
 from fairlead.json_values import is_object
 
 MAX_QUOTED = 160  # characters
-MAX_SEARCHED = 20_000  # characters of a response
+MAX_SEARCHED = 8000  # characters of a response; some expressions take a time that grows with the square of the length
 
 _IS_PAGE = re.compile(r"\s*<(!--|(!doctype|html|head|body|title|h1|p|div)\b)", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style)\b.*?(</\1>|$)|<!--.*?(-->|$)", re.IGNORECASE | re.DOTALL)

@@ -21,7 +21,14 @@ from fairlead.agent.images import has_image
 from fairlead.agent.messages import Message
 from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
 from fairlead.models import clouds
-from fairlead.models.api_errors import connection_error, event_error, foreign_error, is_broken, status_error
+from fairlead.models.api_errors import (
+    connection_error,
+    event_error,
+    foreign_error,
+    is_broken,
+    late_error,
+    status_error,
+)
 from fairlead.models.endpoint import PROVIDER_HOST, Endpoint
 from fairlead.models.foreign import MAX_SEARCHED
 from fairlead.models.refusals import (
@@ -37,10 +44,11 @@ from fairlead.models.sse import NotAnEventStream, read_events
 from fairlead.models.think_tags import separate_thinking
 from fairlead.models.transport import (
     CONNECT_TIMEOUT,
-    bound_error_body,
-    bounded,
+    PIECE,
+    HeadTimeout,
     check_redirect,
     decoding_errors,
+    limit_body,
     transport_errors,
 )
 from fairlead.per_item import PerItem
@@ -77,8 +85,12 @@ def load_sdk() -> Any:
 
 @cache
 def _certificates() -> Any:
-    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client."""
-    importlib.import_module("httpcore2")  # otherwise the first client would import it
+    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client.
+
+    Also sets how much the transport reads before other work can run.
+    """
+    # imported here, because otherwise the first client would import it
+    importlib.import_module("httpcore2").AsyncHTTP11Connection.READ_NUM_BYTES = PIECE
     return importlib.import_module("httpx2").create_ssl_context()
 
 
@@ -100,7 +112,9 @@ class MessagesApiModel:
         self._reuses_connection = False
         # whether the answer to the last request has begun
         self._is_answered = False
+        self._head_timeout = HeadTimeout(endpoint.silence)
         self._max_tokens = endpoint.max_tokens
+        self._is_framed = endpoint.cloud is not None and endpoint.cloud.provider == "bedrock"
 
     @property
     def name(self) -> str:
@@ -162,8 +176,7 @@ class MessagesApiModel:
 
     async def _read(self, sdk: Any, stream: Any) -> AsyncGenerator[ModelEvent, None]:
         builder, counted, has_events = ReplyBuilder(), Usage(), False
-        framed = self._endpoint.cloud is not None and self._endpoint.cloud.provider == "bedrock"
-        events = clouds.read_frames(sdk, stream) if framed else read_events(bounded(stream.response.aiter_bytes()))
+        events = clouds.read_frames(sdk, stream) if self._is_framed else read_events(stream.response.aiter_bytes())
         try:
             async for event in events:
                 has_events = True
@@ -240,6 +253,14 @@ class MessagesApiModel:
     async def _send(self, sdk: Any, request: Request, fields: dict[str, Any]) -> Any:
         client = await self._open_client(sdk)
         self._is_answered = False
+        self._head_timeout = HeadTimeout(self._endpoint.silence)
+        try:
+            async with self._head_timeout:
+                return await self._post(sdk, client, request, fields)
+        except TimeoutError as error:
+            raise late_error(self._endpoint) from error
+
+    async def _post(self, sdk: Any, client: Any, request: Request, fields: dict[str, Any]) -> Any:
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
             body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
@@ -266,14 +287,18 @@ class MessagesApiModel:
     def _http_client(self, sdk: Any) -> Any:
         """Creates the transport for a client of the SDK."""
 
+        async def limit_head(request: Any) -> None:
+            if request.method != "HEAD":
+                request.extensions["trace"] = self._head_timeout.trace
+
         async def note_answer(response: Any) -> None:
             self._is_answered = True
             if response.request.method != "HEAD":
                 check_redirect(response)
-                await bound_error_body(response)
+                await limit_body(response, clouds.limit_frames if self._is_framed else None)
 
         limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
-        hooks = {"response": [note_answer]}
+        hooks = {"request": [limit_head], "response": [note_answer]}
         self._http = sdk.DefaultAsyncHttpxClient(
             verify=_certificates(), event_hooks=hooks, limits=limits, mounts=_without_proxy(self._endpoint)
         )

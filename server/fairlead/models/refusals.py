@@ -21,7 +21,7 @@ _WINDOW = r"(?P<window>\d+)"
 _OVERFLOWS = [
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        rf"{_REQUEST} tokens > {_WINDOW} maximum",
+        rf"(?<!\d){_REQUEST} tokens > {_WINDOW} maximum",  # not from each digit of a long number
         rf"exceed context limit: {_REQUEST} \+ \d+ > {_WINDOW}",
         rf"\({_REQUEST} tokens\) exceeds the available context size \({_WINDOW} tokens",
         rf"\"n_prompt_tokens\": {_REQUEST}, \"n_ctx\": {_WINDOW}",

@@ -6,12 +6,13 @@ not an object gets a `problem`: it is never run and gets an error result (docs/p
 
 import json
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 from fairlead.agent.messages import Block, ToolCall, clean_text
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
 from fairlead.json_values import is_object
-from fairlead.models.fields import check_encodable, nonsense
+from fairlead.models.fields import MAX_VALUES, TooManyValues, check_encodable, nonsense
 from fairlead.models.stream_events import (
     BLOCK_TYPES,
     BlockDelta,
@@ -24,6 +25,12 @@ from fairlead.models.stream_events import (
     parse_event,
 )
 
+MAX_BLOCKS = 1000
+"""The most content blocks of a reply. A model rarely makes more than a dozen calls at once."""
+MAX_BLOCK = 2_000_000
+"""The most bytes of a text, thinking or call. The longest answer of a model has 128,000 tokens, about 500,000 bytes."""
+MAX_REPLY = 4_000_000
+"""The most bytes of all blocks together."""
 BYTES_PER_TOKEN = 4
 """For an estimate of the output tokens, until the model's server reports their number at the end of the answer."""
 
@@ -33,7 +40,10 @@ class _OpenBlock:
     """A content block whose end has not arrived."""
 
     block: Block
-    parts: list[str] = field(default_factory=list[str])
+    text: StringIO = field(default_factory=StringIO)
+    """What has arrived of its text, thinking or input. A list of parts would need 60 bytes for each of them."""
+    size: int = 0
+    """Bytes that it consists of so far."""
 
 
 class ReplyBuilder:
@@ -43,6 +53,8 @@ class ReplyBuilder:
         self._open: dict[int, _OpenBlock] = {}
         self._content: list[Block] = []
         self._calls: list[ToolCall] = []
+        self._blocks = 0
+        self._size = 0
         self._stop_reason = ""
         self._counts: dict[str, int] = {}
         self._output_bytes = 0
@@ -107,7 +119,11 @@ class ReplyBuilder:
     def _begin(self, event: BlockStart) -> TextDelta | ThinkingDelta | None:
         if event.index in self._open:
             raise nonsense(f"content block {event.index} a second time before its end")
+        self._blocks += 1
+        if self._blocks > MAX_BLOCKS:
+            raise nonsense(f"an answer of more than {MAX_BLOCKS:,} content blocks")
         self._open[event.index] = _OpenBlock(event.block)
+        self._count(event.index, event.size)
         return self._show(event.index, event.text) if event.text else None
 
     def _add(self, event: BlockDelta) -> TextDelta | ThinkingDelta | None:
@@ -118,14 +134,16 @@ class ReplyBuilder:
             raise nonsense(f"a “{event.kind}” for content block {event.index}, which is a “{block['type']}”")
         if event.kind == "signature_delta":
             block["signature"] = clean_text(event.text)
+            self._count(event.index, len(event.text))
             return None
         return self._show(event.index, event.text)
 
     def _show(self, index: int, text: str) -> TextDelta | ThinkingDelta | None:
         """Appends a text to an open block. Returns what the user sees of this text; None: nothing."""
-        open_block = self._open[index]
-        open_block.parts.append(text)
-        self._output_bytes += len(text.encode(errors="replace"))
+        open_block, size = self._open[index], len(text.encode(errors="replace"))
+        open_block.text.write(text)
+        self._output_bytes += size
+        self._count(index, size)
         match open_block.block["type"]:
             case "text":
                 return TextDelta(clean_text(text))
@@ -134,10 +152,20 @@ class ReplyBuilder:
             case _:
                 return None
 
+    def _count(self, index: int, size: int) -> None:
+        """Counts bytes that are added to an open block. Raises a `ModelError` if it or the reply gets too long."""
+        open_block = self._open[index]
+        open_block.size += size
+        self._size += size
+        if open_block.size > MAX_BLOCK:
+            raise nonsense(f"a content block of more than {MAX_BLOCK:,} bytes")
+        if self._size > MAX_REPLY:
+            raise nonsense(f"content blocks of more than {MAX_REPLY:,} bytes in one answer")
+
     def _complete(self, index: int, is_whole: bool = True) -> None:
         """Adds an open block to the reply. If its end has not arrived, only a text or a call is added."""
         open_block = self._open.pop(index)
-        block, joined = open_block.block, "".join(open_block.parts)
+        block, joined = open_block.block, open_block.text.getvalue()
         match block["type"]:
             case "text":
                 text = clean_text(joined)
@@ -173,6 +201,8 @@ def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:
         check_encodable(value)
     except RecursionError:
         return {}, "Not run: the call's input is nested too deeply. Send it again with less nesting."
+    except TooManyValues:
+        return {}, f"Not run: the call's input consists of more than {MAX_VALUES:,} values. Send fewer at once."
     except UnicodeEncodeError:
         return {}, "Not run: the call's input contains invalid Unicode characters. Send it again without them."
     except ValueError as error:

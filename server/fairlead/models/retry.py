@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
+from io import StringIO
 from itertools import count
 
 from fairlead.agent.errors import ModelError
@@ -106,36 +107,39 @@ class _ShownText:
     """
 
     def __init__(self) -> None:
-        self._shown = ""
-        self._expected: str = ""
-        """The part of the shown text that the new answer has yet to repeat; empty if there is none."""
+        self._shown = StringIO()
+        self._repeated = 0
+        """How much of the text before the restart the new answer has repeated."""
+        self._before: str = ""
+        """The text that was shown before the restart; empty if the new answer has repeated all of it."""
 
     def restart(self) -> None:
-        self._expected = self._shown
+        self._before, self._repeated = self._shown.getvalue(), 0
 
     def unseen(self, part: str) -> list[str]:
         """What to show of the next part.
 
         If the new answer differs from the shown text, this is a note, and then the new answer from its beginning.
         """
-        if not self._expected:
-            self._shown += part
+        if not self._before:
+            self._shown.write(part)
             return [part]
-        if self._expected.startswith(part):
-            self._expected = self._expected[len(part) :]
+        if not self._before.startswith(part[: len(self._before) - self._repeated], self._repeated):
+            return self._restarted(part)
+        expected = len(self._before) - self._repeated
+        if len(part) < expected:
+            self._repeated += len(part)
             return []
-        if part.startswith(self._expected):
-            rest = part[len(self._expected) :]
-            self._expected = ""
-            self._shown += rest
-            return [rest]
-        return self._restarted(part)
+        self._before, rest = "", part[expected:]
+        self._shown.write(rest)
+        return [rest] if rest else []
 
     def unrepeated(self) -> list[str]:
         """What to show at the end: a note and the answer if it is shorter than the shown text, otherwise nothing."""
-        return self._restarted("") if self._expected else []
+        return self._restarted("") if self._before else []
 
     def _restarted(self, part: str) -> list[str]:
-        self._shown = self._shown[: len(self._shown) - len(self._expected)] + part
-        self._expected = ""
-        return [RESTARTED, self._shown]
+        shown = self._before[: self._repeated] + part
+        self._before, self._shown = "", StringIO()
+        self._shown.write(shown)
+        return [RESTARTED, shown]

@@ -15,8 +15,11 @@ LONGEST_FIELD = 20  # bytes that are enough to see whether a field begins
 MOST_BLANK = 100_000  # bytes before the first field
 # bytes of a foreign body that are read for the error message, and the seconds to wait for them
 BEGINNING, BEGINNING_TIMEOUT = 2000, 1.0
-LONGEST_EVENT = 16_000_000
-"""Bytes. The longest answer of a model is far shorter."""
+LONGEST_EVENT = 2_000_000
+"""Bytes. Few, because some JSON takes 27 times as much memory. A server that does not stream may send a whole answer as
+one event: about 800,000 bytes."""
+MAX_LINES = 1_000_000
+"""Three lines are an event, and the longest answer of a model has 128,000 tokens."""
 TOO_LONG = f"an event of more than {LONGEST_EVENT:,} bytes"
 
 
@@ -33,13 +36,16 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
 
     Raises:
         NotAnEventStream: the body is something else, such as a web page. An empty body counts as a stream.
-        ModelError: the data is not JSON, or an event is longer than LONGEST_EVENT.
+        ModelError: the data is not JSON, an event is longer than LONGEST_EVENT, or there are more than MAX_LINES lines.
     """
     data: list[bytes] = []
-    size = 0
+    size = lines = 0
     chunks = aiter(chunks)
     beginning = await _beginning(chunks)
     async for line in _lines(_joined(beginning, chunks)):
+        lines += 1
+        if lines > MAX_LINES:
+            raise nonsense(f"an answer of more than {MAX_LINES:,} lines")
         if line.startswith(b"data:"):
             data.append(line[5:])
             size += len(line) + 1
@@ -76,13 +82,13 @@ async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
     Raises:
         NotAnEventStream: something else begins.
     """
-    beginning = b""
+    beginning, size = b"", 0
     async for chunk in chunks:
-        beginning += chunk
-        if len(beginning.lstrip()) >= LONGEST_FIELD or len(beginning) >= MOST_BLANK:
+        beginning, size = (beginning + chunk).lstrip(), size + len(chunk)
+        if len(beginning) >= LONGEST_FIELD or size >= MOST_BLANK:
             break
-    beginning = beginning.removeprefix(b"\xef\xbb\xbf")
-    if _FIELD.match(beginning.lstrip()):
+    beginning = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if _FIELD.match(beginning):
         return beginning
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BEGINNING_TIMEOUT):

@@ -25,6 +25,7 @@ BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
 _USER_BLOCKS = ("tool_result", "image", "document")
 """Blocks that the API accepts only in messages of the user."""
 # characters
+MAX_ID = 200  # of a call, and its tool's name; the API allows 128 for a name
 MAX_STOP_REASON = 100
 MAX_EXPLANATION = 500
 
@@ -46,6 +47,8 @@ class BlockStart:
     """The block for the history, without its text or thinking. A call's input is not checked yet."""
     text: str
     """The first part of a text or thinking block; empty for other types."""
+    size: int = 0
+    """How many characters of JSON the block has, apart from `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +135,14 @@ def _block_start(event: Fields) -> BlockStart:
             rest = block.without("thinking", "signature")
             if block.value("signature") is not None:
                 rest["signature"] = clean_text(block.text("signature"))
-            return BlockStart(index, rest, block.text("thinking", ""))
+            return BlockStart(index, rest, block.text("thinking", ""), block.size("thinking"))
         case "tool_use":
-            call = {name: clean_text(block.text(name)) for name in ("type", "id", "name")}
-            return BlockStart(index, {**call, "input": block.value("input")}, "")
+            call = {name: clean_text(block.text(name, most=MAX_ID)) for name in ("type", "id", "name")}
+            return BlockStart(index, {**call, "input": block.value("input")}, "", block.size())
         case kind if kind in _USER_BLOCKS:
             raise nonsense(f"a content block of the type “{kind}”, which an answer cannot contain")
         case _:
-            return BlockStart(index, block.without(), "")
+            return BlockStart(index, block.without(), "", block.size())
 
 
 def _block_delta(event: Fields) -> BlockDelta | None:

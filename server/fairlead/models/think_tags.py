@@ -3,7 +3,6 @@
 A local server that does not recognize the model's thinking sends it as the beginning of the text.
 """
 
-import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -15,7 +14,6 @@ from fairlead.agent.outcome import DONE
 
 OPEN, CLOSE = "<think>", "</think>"
 MAX_BLANK = 100  # characters before the tag
-_TAGGED = re.compile(rf"\s{{0,{MAX_BLANK}}}{OPEN}(.*?)(?:({CLOSE})\s*|\Z)", re.DOTALL)
 
 
 async def separate_thinking(events: AsyncGenerator[ModelEvent, None]) -> AsyncGenerator[ModelEvent, None]:
@@ -46,14 +44,17 @@ def _without_thinking(reply: Reply) -> Reply:
     """The reply without tagged thinking; the same object if there is none, or if it is the answer itself."""
     content = list(reply.content)
     index = next((index for index, block in enumerate(content) if block["type"] == "text"), None)
-    found = _TAGGED.match(content[index]["text"]) if index is not None else None
-    if index is None or found is None:
+    if index is None:
         return reply
-    if not found[2] and not reply.calls and reply.stop_reason in DONE:
+    before, tag, inner = content[index]["text"].partition(OPEN)
+    if not tag or before.strip() or len(before) > MAX_BLANK:
         return reply
-    text = content[index]["text"][found.end() :]
+    thinking, close, after = inner.partition(CLOSE)
+    if not close and not reply.calls and reply.stop_reason in DONE:
+        return reply
+    text = after.lstrip()
     content[index : index + 1] = [text_block(text)] if text else []
-    return replace(reply, content=content, tagged_thinking=found[1].strip())
+    return replace(reply, content=content, tagged_thinking=thinking.strip())
 
 
 class _TaggedText:
