@@ -280,12 +280,44 @@ async def test_long_lines_are_shown_around_the_match(desk: Desk) -> None:
     assert len(line) < 330
 
 
+MATCHES_EVERYTHING = ["", "x", "^", ".", "x*", "y?", r"\w", "[^a]", "é|x"]
+
+
+@pytest.mark.parametrize("pattern", MATCHES_EVERYTHING)
+@pytest.mark.parametrize("line", ["\n", "x\n", "x"], ids=["empty lines", "letters", "one line"])
+async def test_fault_161_millions_of_matches_give_a_bounded_result(desk: Desk, pattern: str, line: str) -> None:
+    """docs/faults.md 161: what is found is reported, with how much more there is at least. A line with millions of
+    matches does not hide what is found in other files.
+    """
+    count = 5_000_000
+    (desk.path / "big.txt").write_bytes(line.encode() * count)
+    desk.write("sub/a.py", "x = 1\n")
+    lines = await found(desk, pattern)
+    assert len(lines) <= MAX_LINES + 1 and sum(map(len, lines)) < 20_000
+    if line == "x":
+        assert lines[0].startswith("big.txt:") and lines[1:] == ["sub/a.py:1:x = 1"]
+    elif line == "x\n" or pattern in ("", "^", "x*", "y?"):
+        assert lines[0] == f"big.txt:1:{line.strip()}"
+        assert lines[-1] == "(at least 4,800 more lines; narrow the search.)"
+    else:
+        assert lines == ["sub/a.py:1:x = 1"]
+
+
+@pytest.mark.parametrize("text", ["a(" * 2_000_000, "x" * 2_000_000 + "\nx(y\n"], ids=["one line", "two lines"])
+async def test_fault_161_a_very_long_line_in_a_proposal(desk: Desk, text: str) -> None:
+    """docs/faults.md 161: texts that are not on disk are searched in the same way."""
+    await desk.call("write_file", path="long.txt", content=text)
+    lines = await found(desk, r"\(|x", context=1)
+    assert lines[0].startswith("long.txt:1:") or lines[0].startswith("long.txt:0:")
+    assert lines[1:] == (["long.txt:2:x(y"] if "\n" in text else [])
+
+
 async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:
     """A line of many megabytes is reported but not shown, so that memory stays bounded. Later lines are found too."""
     desk.write("big.json", "needle" + "x" * 9_000_000 + "\nneedle 2\n")
     desk.write("c.txt", "needle 3\n")
     assert await found(desk, "needle") == [
-        "big.json:0:(a line of several megabytes)",
+        "big.json:0:(a line that is very long, or has very many matches)",
         "big.json:2:needle 2",
         "c.txt:1:needle 3",
     ]

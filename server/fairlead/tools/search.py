@@ -50,7 +50,9 @@ INSTEAD_OF_OPTIONS = {
     "--multiline": "A pattern matches within one line. Search for each line on its own.",
 }
 """What the model can do instead of setting an option that `rg` suggests."""
-TOO_LONG = "(a line of several megabytes)"
+TOO_LONG = "(a line that is very long, or has very many matches)"
+_PLAIN_OPTIONS = ("--with-filename", "--null", "--line-number", "--no-heading", "--threads", "1")
+_PLAIN_RECORD = re.compile(rb"([^\0]*)\0([0-9]+)([:-])(.*)\r?", re.DOTALL)
 
 SPEC = ToolSpec(
     "search",
@@ -108,7 +110,7 @@ class Search:
         # lets $ match before \r\n, but refuses patterns that name \r
         pattern += [] if NAMES_CR.search(given) else ["--crlf"]
         pattern += ["--regexp", given, "--"]
-        options = ["--json", "--context", str(min(input.get("context") or 0, MAX_CONTEXT)), *pattern]
+        options = ["--context", str(min(input.get("context") or 0, MAX_CONTEXT)), *pattern]
         found: list[Found] = []
         secrets = {name for name, text in unsaved.items() if text is not None and matches(name) and is_secret(name)}
 
@@ -119,8 +121,8 @@ class Search:
 
         existing = [target for target in targets if target.path.exists()]
         for target in existing:
-            hits = self._hits([*options, target.inner], target.root.path, partial(named, target))
-            in_target, omitted = await both(_collect(hits), target.secrets(is_secret, MAX_FILES))
+            hits = self._found([*options, target.inner], target.root.path, partial(named, target))
+            in_target, omitted = await both(hits, target.secrets(is_secret, MAX_FILES))
             found += in_target
             secrets |= {name for name in omitted if matches(name) and name not in unsaved}
         shown = {name: as_shown(text) for name, text in unsaved.items() if text is not None and matches(name)}
@@ -155,23 +157,52 @@ class Search:
         """The lines that `rg` finds in texts, by the name of the file. Searches them all at once, as one text."""
         in_texts: list[Found] = []
         for joined in joined_texts(texts, gap=MAX_CONTEXT):  # the gap separates the contexts
-            hits = self._hits(["--text", *options, "-"], self._files.roots.first.path, lambda _: "", joined.text)
-            for hit in await _collect(hits):
+            arguments = ["--text", *options, "-"]
+            for hit in await self._found(arguments, self._files.roots.first.path, lambda _: "", joined.text):
                 place = joined.place(hit.line)
                 if place is not None:
                     in_texts.append(replace(hit, path=place[0], line=place[1]))
         return in_texts
 
-    async def _hits(
+    async def _found(
         self, arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None = None
-    ) -> AsyncGenerator[Found, None]:
-        """The lines that `rg` finds in files, or in the text `stdin`.
+    ) -> list[Found]:
+        """The lines that `rg` finds in files, or in the text `stdin`: at most the first `MAX_COLLECTED`.
 
         Args:
             named: returns the name to report for a path that `rg` printed; None: the file is not wanted.
+
+        Raises:
+            WorkspaceError: as for `records`.
         """
+        try:
+            return await _collect(self._hits(arguments, cwd, named, stdin))
+        except WorkspaceError as error:
+            # a line with millions of matches may need too much memory, because each match is printed with its place
+            try:
+                return await _collect(self._hits_without_places(arguments, cwd, named, stdin))
+            except WorkspaceError:
+                raise error from None
+
+    async def _hits_without_places(
+        self, arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None
+    ) -> AsyncGenerator[Found, None]:
+        """Like `_hits`, but of a very long line it has the beginning, wherever the match is."""
+        limits = ("--max-columns", str(MAX_LINE + 1), "--max-columns-preview")
+        async with aclosing(records([*_PLAIN_OPTIONS, *limits, *arguments], cwd, stdin)) as output:
+            async for record in output:
+                parts = _PLAIN_RECORD.fullmatch(record) if record else None
+                path = named(plain_name(parts[1])) if parts else None
+                if parts is not None and path is not None:
+                    text = _cut(line_text(self._files, path, parts[4]), 0)
+                    yield Found(path, int(parts[2]), text, parts[3] == b":")
+
+    async def _hits(
+        self, arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None
+    ) -> AsyncGenerator[Found, None]:
+        """The lines, each with the part around its first match if it is long."""
         path: str | None = None
-        async with aclosing(records(arguments, cwd, stdin)) as output:
+        async with aclosing(records(["--json", *arguments], cwd, stdin)) as output:
             async for record in output:
                 if record is None:
                     if path is not None:
@@ -235,7 +266,11 @@ def _shortened(data: dict[str, Any], text_of: Callable[[bytes], str]) -> str:
     if len(text) <= MAX_LINE:
         return text
     before = text_of(line[: data["submatches"][0]["start"]]) if data["submatches"] else ""
-    start = max(0, len(before) - LEAD)
+    return _cut(text, max(0, len(before) - LEAD))
+
+
+def _cut(text: str, start: int) -> str:
+    """At most MAX_LINE characters of a line."""
     return f"{'...' if start else ''}{text[start : start + MAX_LINE]}{'...' if start + MAX_LINE < len(text) else ''}"
 
 
