@@ -112,3 +112,10 @@ async def test_l11_an_existing_folder_may_end_with_a_slash(desk: Desk) -> None:
     assert await desk.call("search", pattern="needle", path=" src/") == "src/b.txt:1:needle"
     with pytest.raises(ToolError, match="No such file or folder: lib/"):
         await desk.call("list_files", path="lib/")
+
+
+@pytest.mark.parametrize("tool", ["read_file", "list_files", "write_file"])
+async def test_fault_162_a_path_of_a_megabyte_is_refused(desk: Desk, tool: str) -> None:
+    """docs/faults.md 162: such a path is refused before it is looked up, because each of its parts would be."""
+    with pytest.raises(ToolError, match="The path is too long: 1,800,000 characters"):
+        await desk.call(tool, path="a/" * 900_000, **({"content": "x"} if tool == "write_file" else {}))

@@ -19,7 +19,7 @@ from fairlead.code.uris import file_path
 from fairlead.display import shorten
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import PathEscape, Roots
+from fairlead.workspace.paths import PathEscape, Roots, check_length
 
 FIELDS = ("path", "new_path")
 """The fields of the tools' inputs that are paths."""
@@ -69,6 +69,7 @@ def read_path(files: Files, given: str, may_be_folder: bool) -> str:
         ToolError: the path would make an oddly named file, such as `src\\main.py` or `~/a.txt`. The message has the
             right form.
     """
+    check_length(given)
     if _exists(files, given):
         return given
     meant = given.strip()

@@ -14,6 +14,7 @@ from fairlead.edits.bad_bytes import SHOWN_AS, as_shown
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_NAME = 100  # characters of a folder's name
+MAX_PATH = 40_000  # characters; Windows allows 32,767, Linux 4,096 bytes
 _SEPARATORS = "/\\:"  # a colon ends the path in the results of a search
 
 
@@ -36,6 +37,16 @@ def below(path: Path, root: Path) -> str | None:
 def _prefix(root: Path) -> str:
     """The beginning of all paths below a folder."""
     return os.path.join(root, "")
+
+
+def check_length(given: str) -> None:
+    """Checks that a path is not longer than any system allows, because looking up one of a megabyte takes minutes.
+
+    Raises:
+        WorkspaceError: it is.
+    """
+    if len(given) > MAX_PATH:
+        raise WorkspaceError(f"The path is too long: {len(given):,} characters. Give a shorter one.")
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
@@ -220,8 +231,9 @@ class Roots:
 
         Raises:
             PathEscape: it begins with `..` where the name of a folder is needed (`has_names`).
-            WorkspaceError: it lacks the name of an open folder (`has_names`), or no folder is open.
+            WorkspaceError: it lacks the name of an open folder (`has_names`), no folder is open, or it is too long.
         """
+        check_length(given)
         if not self.has_names or os.path.isabs(given):
             return _with_bytes(Path(os.path.normpath(self.first.path / given)))
         name, _, inner = os.path.normpath(given).partition(os.sep)
