@@ -35,6 +35,7 @@ CALLS = {
     "a fenced tag": f"```xml\n<tool_call>{JSON}</tool_call>\n```",
 }
 MENTIONS = {
+    "a text that is too long to be searched": f"{'x' * 300_000}\n<tool_call>{JSON}</tool_call>",
     "a sentence": "I used edit_file and bash to fix it. The bash call took 3 s.",
     "a sentence about the forms": "The parser accepts <tool_call> and <function_calls> tags around edit_file calls.",
     "inline code": 'A call looks like `<tool_call>{"name": "bash", "arguments": {}}</tool_call>`. I documented it.',

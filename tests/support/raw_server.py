@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import struct
+import sys
 from collections.abc import Callable, Iterable
 from math import isinf
 from socketserver import ThreadingTCPServer
@@ -74,8 +74,6 @@ class _Server(ThreadingTCPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Reports what is wrong, so that the test fails."""
-        import sys
-
         self.owner.problems.append(repr(sys.exc_info()[1]))
 
 
@@ -140,8 +138,3 @@ def _read_request(connection: socket.socket, owner: RawServer) -> str | None:
     if len(body) != length or not path.startswith("/") or not isinstance(json.loads(body), dict):
         raise ValueError(f"an invalid body of {len(body)} bytes")
     return method
-
-
-def reset(connection: socket.socket) -> None:
-    """Makes the end of a connection a reset."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,5 +1,6 @@
 """Events of the Messages API, and the frames of a cloud, that are too many or too long."""
 
+import json
 from itertools import chain, repeat
 
 from fairlead.models.retry import MAX_ATTEMPTS
@@ -129,6 +130,34 @@ CONTENT = [
     Answer("an event's type of 1 MB", stream(BEGIN, event("x" * 1_000_000), HELLO[len(BEGIN) :]), "Hello.", 1, ""),
     Answer("a part of a block that has not begun", stream(BEGIN, text("x", 10**11)), NO_BEGIN),
     Answer("quotes in quotes", stream(BEGIN, start(TEXT), text(">" * 100_000), stop(), end()), ">>>", 1, ""),
+]
+
+INPUTS = {
+    "bash": {"command": "echo " + "'$(x)' " * 250_000},
+    "search": {"pattern": "(a|b)*" * 300_000},
+    "list_files": {"path": "a/" * 900_000},
+    "read_file": {"path": "x" * 1_900_000},
+    "write_file": {"path": "a.txt", "content": "x\n" * 600_000},
+    "edit_file": {"path": "a.txt", "old_text": "x" * 900_000, "new_text": "y" * 900_000},
+    "todo": {"items": [{"content": f"Step {n}", "status": "pending"} for n in range(6000)]},
+    "ask_user": {"question": ">" * 1_000_000, "options": [str(n) for n in range(10_000)]},
+}
+"""By the name of a tool: an input that is almost too long."""
+CALLS = [
+    Answer(
+        f"a long call of {name}",
+        stream(
+            BEGIN,
+            start({**CALL, "name": name}),
+            delta("input_json_delta", "partial_json", json.dumps(value)),
+            stop(),
+            end("tool_use"),
+        ),
+        "Done.",
+        1,
+        "",
+    )
+    for name, value in INPUTS.items()
 ]
 
 FRAMES = [

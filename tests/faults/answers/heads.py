@@ -57,7 +57,7 @@ HEADS = [
         "thousands of cookies", once(head(OK, *[b"set-cookie: c%d=1" % n for n in range(4000)]), HELLO), "Hello.", 1, ""
     ),
     Answer("lines without end", endless(b"HTTP/1.1 200 OK\r\n", b"x: 1\r\n" * 100), NO_HTTP),
-    Answer("a line without end", endless(b"HTTP/1.1 200 OK\r\nx: ", MEGABYTE), NO_HTTP),
+    Answer("a header line without end", endless(b"HTTP/1.1 200 OK\r\nx: ", MEGABYTE), NO_HTTP),
     Answer("a status line without end", endless(b"HTTP/1.1 200 ", MEGABYTE), NO_HTTP),
     Answer("another protocol", once(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), NO_HTTP),
     Answer("a TLS alert", once(b"\x15\x03\x01\x00\x02\x02\x50"), NO_HTTP),
