@@ -32,7 +32,7 @@ ALWAYS = {
     "name", [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.slow) for name in REPOSITORIES]
 )
 async def test_fault_195_a_task_in_a_hostile_repository(name: str, tmp_path: Path) -> None:
-    """docs/faults.md 195: the agent lists, searches, reads, runs commands and proposes. The server answers meanwhile."""
+    """docs/faults.md 195: the agent lists, searches, reads, runs commands and proposes; the server answers."""
     folder = tmp_path / "work"
     folder.mkdir()
     try:
