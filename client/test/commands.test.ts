@@ -97,5 +97,5 @@ test("only the last part of a long output is kept, after a note that the rest is
 });
 
 test("the conversation shows no colors, and only the last state of a progress bar", () => {
-  assert.equal(plainOutput("\x1b[1;31mred\x1b[0m\r\n10%\r100%\ndone\r"), "red\r\n100%\ndone\r");
+  assert.equal(plainOutput("\x1b[1;31mred\x1b[0m\r\n10%\r100%\ndone\r"), "red\n100%\ndone");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failureSummary, messageText, plainSummary } from "../src/ui/text";
+import { failureSummary, messageText, plainOutput, plainSummary } from "../src/ui/text";
 
 const CASES: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
@@ -52,6 +52,19 @@ test("docs/faults.md 158: a message has no links", () => {
     assert.doesNotMatch(shown, /\]\(|\u202e/);
     assert.ok(shown.includes("(command:a)"));
   }
+});
+
+// before, each of these took more time than a user would wait
+test("docs/faults.md 174: texts that could be read in many ways end soon", () => {
+  for (const marker of ["- ", "-        ", "> ", ">\t", "1.      "])
+    assert.match(plainSummary(`${marker.repeat(19)}words`), /words/, marker);
+  assert.equal(plainOutput(`a${"\r".repeat(1_000_000)}\nb`), "a\nb");
+  assert.equal(plainOutput(`${"\r".repeat(1_000_000)}b`), "b");
+});
+
+test("the output of a command has the last state of each line", () => {
+  const cases = { "1%\r2%\r\nx": "2%\nx", "a\r\nb\r": "a\nb", "\r": "", "\x1b[31ma\x1b[0m\rb": "b", "": "" };
+  for (const [output, shown] of Object.entries(cases)) assert.equal(plainOutput(output), shown);
 });
 
 test("the summary of a long answer ends after a word", () => {

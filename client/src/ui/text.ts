@@ -40,7 +40,14 @@ export const messageText = (text: string): string => withoutLinks(visibleText(te
  */
 export function plainOutput(text: string): string {
   // eslint-disable-next-line no-control-regex -- the server lets no other sequence through
-  return text.replace(/\x1b\[[0-9;:]*m/g, "").replace(/^.*\r+(?=[^\r\n])/gm, "");
+  const uncolored = text.replace(/\x1b\[[0-9;:]*m/g, "");
+  return uncolored.split("\n").map(lastState).join("\n");
+}
+
+function lastState(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === "\r") end--;
+  return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 /**
@@ -90,7 +97,7 @@ export function plainSummary(markdown: string, limit = 160): string {
 }
 
 /** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
-const DEEP = /^((?:[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+)){20})/gm;
+const DEEP = /^([ \t]*(?:(?:>|(?:[*+-]|\d{1,9}[.)])(?=[ \t]))[ \t]*){20})/gm;
 
 /** Markdown with a backslash after 20 nested quotes and lists, so that the next character begins no further one. */
 export const withoutDeepNesting = (markdown: string): string => markdown.replace(DEEP, "$1\\");
