@@ -3,6 +3,33 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import globals from "globals";
 import typescript from "typescript-eslint";
 
+/** The functions of VS Code that show a text. */
+const SHOWING = [
+  "show(Information|Warning|Error)Message",
+  "(show|create)(QuickPick|InputBox)",
+  "setStatusBarMessage",
+  "createStatusBarItem",
+  "createTerminal",
+  "createTreeView",
+  "registerTreeDataProvider",
+  "createCommentController",
+  "createTextEditorDecorationType",
+  "registerHoverProvider",
+  "registerInlayHintsProvider",
+  "withProgress",
+];
+/** The classes of VS Code that contain a text. */
+const TEXTS = [
+  "TreeItem",
+  "MarkdownString",
+  "Hover",
+  "CodeLens",
+  "Diagnostic",
+  "CompletionItem",
+  "InlayHint",
+  "QuickInputButton",
+];
+
 export default defineConfig(
   globalIgnores([".venv/", ".build/", "dist/", "server/", "**/scenarios/", "**/goldens/", "**/fixtures/"]),
   js.configs.recommended,
@@ -28,14 +55,42 @@ export default defineConfig(
     },
   },
   {
+    // Every text that VS Code shows goes through one module, which knows what each surface makes of a text.
     files: ["client/src/**"],
-    ignores: ["client/src/ui/showMessage.ts"],
+    ignores: ["client/src/ui/show.ts", "client/src/conversation/webview/**"],
     rules: {
       "no-restricted-syntax": [
         "error",
         {
-          selector: "MemberExpression[property.name=/^show(Information|Warning|Error)Message$/]",
-          message: "Use ui/showMessage.ts: links in the text would work.",
+          selector: `MemberExpression[property.name=/^(${SHOWING.join("|")})$/]`,
+          message: "Use ui/show.ts: links, icons or hidden characters in a text would work.",
+        },
+        {
+          selector: `NewExpression > MemberExpression.callee[object.name='vscode'][property.name=/^(${TEXTS.join("|")})$/]`,
+          message: "Use ui/show.ts: links, icons or hidden characters in a text would work.",
+        },
+        {
+          selector:
+            "AssignmentExpression > MemberExpression.left[property.name=/^(description|message|tooltip|badge|detail)$/]",
+          message: "Use ui/show.ts: the text may hide a part of itself.",
+        },
+        {
+          selector: "Literal[value=/^vscode\\.(diff|changes)$/]",
+          message: "Use ui/show.ts: the title may hide a part of itself.",
+        },
+      ],
+    },
+  },
+  {
+    // In the webview, text becomes HTML in one module, which removes what is not allowed.
+    files: ["client/src/conversation/webview/**"],
+    ignores: ["client/src/conversation/webview/markdown.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML|srcdoc|write)$/]",
+          message: "Use elements.ts or markdown.ts: the text would become HTML.",
         },
       ],
     },

@@ -51,7 +51,7 @@ import { SpokenProgress } from "./ui/spokenProgress";
 import { Status } from "./ui/status";
 import { Store } from "./state";
 import { Terminals } from "./ui/terminals";
-import { showInformation } from "./ui/showMessage";
+import { showInformation } from "./ui/show";
 
 const WALKTHROUGH = "fairlead.fairlead#start";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fenced, safeMarkdown } from "../src/sessions/markdown";
 import { pythonHelp } from "../src/server/pythonHelp";
-import { escapeInvisible } from "../src/ui/text";
+import { visibleText } from "../src/ui/shownText";
 
 test("docs/faults.md 41: text from the model never produces HTML or an image", () => {
   const attacks = [
@@ -54,8 +54,8 @@ test("no text can end its code block", () => {
 });
 
 test("invisible characters in a command are shown", () => {
-  assert.equal(escapeInvisible("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
-  assert.equal(escapeInvisible("rm\u3164\u2800-rf 한글 ❤\ufe0f"), "rm\\u{3164}\\u{2800}-rf 한글 ❤\ufe0f");
+  assert.equal(visibleText("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
+  assert.equal(visibleText("rm\u3164\u2800-rf 한글 ❤\ufe0f"), "rm\\u{3164}\\u{2800}-rf 한글 ❤\ufe0f");
 });
 
 test("the help page lists what was tried and how to get a Python on each system", () => {

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { modelChoices, modelLabel, withChosen } from "../src/server/modelChoices";
 
 const labels = (...given: Parameters<typeof modelChoices>): string[] =>
-  modelChoices(...given).map(({ label }) => label);
+  modelChoices(...given).map((row) => (row.kind === "setting" && row.isCurrent ? `✓ ${row.label}` : row.label));
 
 test("the current model and effort have a check mark, and each model is there once", () => {
   const shown = labels("b", "high", ["a", "b", ""]);
-  assert.deepEqual(shown.slice(1, 4), ["$(check) b", "a", "Other Model..."]);
-  const efforts = ["The model's default", "Low", "Medium", "$(check) High", "Extra High", "Maximum"];
+  assert.deepEqual(shown.slice(1, 4), ["✓ b", "a", "Other Model..."]);
+  const efforts = ["The model's default", "Low", "Medium", "✓ High", "Extra High", "Maximum"];
   assert.deepEqual(shown.slice(5, 11), efforts);
 });
 
@@ -20,7 +20,7 @@ test("a current effort that is not in the list of efforts is also a choice", () 
     "High",
     "Extra High",
     "Maximum",
-    "$(check) minimal",
+    "✓ minimal",
   ]);
 });
 

@@ -8,6 +8,7 @@ import type { Plan } from "../src/protocolStates";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
 import { isWorking, pauseReason } from "../src/questions/waiting";
+import { messageWithLinks } from "../src/ui/shownText";
 import { reviewText, statusTexts } from "../src/ui/statusTexts";
 import { params } from "./goldens";
 
@@ -22,8 +23,8 @@ function running(): { store: Store; session: Session } {
 }
 const notices = (session: Session) => noticesOf(session, relative);
 const statusLines = (store: Store): string[] => {
-  const { text, tooltip } = statusTexts(store.active, store.sessions, 0, relative);
-  return [text, tooltip.split("\n")[0] ?? ""];
+  const { icon, text, tooltip } = statusTexts(store.active, store.sessions, 0, relative);
+  return [`${icon} ${text}`, tooltip.split("\n")[0] ?? ""];
 };
 const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
 
@@ -60,7 +61,10 @@ test("text from the model makes no link in a notice, and leaves space for the li
     question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?`,
   });
   const [notice] = notices(session);
-  assert.ok(notice && !notice.text.includes("](") && notice.text.length < 700, notice?.text);
+  const link = { title: "Answer", command: "a", args: [] };
+  const shown = messageWithLinks(notice?.text ?? "", [link]);
+  assert.deepEqual(shown.match(/\]\(/g), ["]("]);
+  assert.ok(shown.length < 700, shown);
 });
 
 test("a pause is shown with its reason until the session continues, even after a reload", () => {
@@ -108,33 +112,33 @@ test("a notice names its task, shortened if it is long", () => {
 
 test("the status bar counts what waits for the user in all sessions, names the first, and counts other running sessions", () => {
   const { store, session } = running();
-  assert.equal(statusLines(store)[0], "$(sync~spin) Agent");
+  assert.equal(statusLines(store)[0], "sync~spin Agent");
   store.addQuestion({ ...question, sessionId: session.id, question: "Which\none?" });
-  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  assert.deepEqual(statusLines(store), ["question Agent: 1 waiting for you", "“Task”: Which one?"]);
   store.startRun("other", "Another");
-  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: Which one?"]);
+  assert.deepEqual(statusLines(store), ["question Agent: 1 waiting for you", "“Task”: Which one?"]);
   store.addApproval({ ...approval, sessionId: "other" });
-  assert.equal(statusLines(store)[0], "$(question) Agent: 2 waiting for you");
+  assert.equal(statusLines(store)[0], "question Agent: 2 waiting for you");
   store.stopRun("other");
   store.stopRun(session.id);
-  assert.equal(statusLines(store)[0], "$(checklist) Agent");
+  assert.equal(statusLines(store)[0], "checklist Agent");
   store.startRun(session.id, "On");
   store.show("other");
-  assert.equal(statusLines(store)[0], "$(sync~spin) Agent · 1 running");
+  assert.equal(statusLines(store)[0], "sync~spin Agent · 1 running");
   store.endRun(session.id, 2, { stopReason: "budget", message: "Paused: the budget is 30.", record: "" });
-  assert.deepEqual(statusLines(store), ["$(question) Agent: 1 waiting for you", "“Task”: paused"]);
+  assert.deepEqual(statusLines(store), ["question Agent: 1 waiting for you", "“Task”: paused"]);
   store.showNone();
-  assert.equal(statusLines(store)[0], "$(question) Agent: 1 waiting for you");
+  assert.equal(statusLines(store)[0], "question Agent: 1 waiting for you");
   store.show(session.id);
-  assert.equal(statusLines(store)[0], "$(debug-pause) Agent paused");
+  assert.equal(statusLines(store)[0], "debug-pause Agent paused");
 });
 
 test("the status bar marks a recording in place of the model, but not a model with a similar name", () => {
   const { store, session } = running();
   session.model = "replay (greet.replay.yaml)";
-  assert.equal(statusLines(store)[0], "$(sync~spin) Agent (replay)");
+  assert.equal(statusLines(store)[0], "sync~spin Agent (replay)");
   session.model = "replay-7b";
-  assert.equal(statusLines(store)[0], "$(sync~spin) Agent");
+  assert.equal(statusLines(store)[0], "sync~spin Agent");
 });
 
 test("the text about the files to review is short", () => {

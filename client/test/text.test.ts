@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failureSummary, messageText, plainOutput, plainSummary } from "../src/ui/text";
+import { failureSummary, plainOutput, plainSummary } from "../src/ui/text";
 
 const CASES: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
@@ -44,14 +44,6 @@ for (const [what, [markdown, words]] of Object.entries(CASES)) {
 test("docs/faults.md 159: the summary of deeply nested Markdown", () => {
   for (const nesting of [">", "> ", "- ", "1. ", "> - "])
     assert.match(plainSummary(`${nesting.repeat(4000)}words`), /\S/, nesting);
-});
-
-test("docs/faults.md 158: a message has no links", () => {
-  for (const link of ["[Open](command:a)", "[a]\u202e(command:a)", "[[a](b)](command:a)"]) {
-    const shown = messageText(`The server said: ${link}`);
-    assert.doesNotMatch(shown, /\]\(|\u202e/);
-    assert.ok(shown.includes("(command:a)"));
-  }
 });
 
 // before, each of these took more time than a user would wait

@@ -14,7 +14,7 @@ const LANE = path.join(HERE, "lane.mjs");
 // Lanes take files from both ends of the list. So the files that share a window in which commands need an approval are
 // at the front, those that share a window with the default settings are at the back, and files with their own windows
 // are in the middle.
-const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals"];
+const ASKING = ["main-job", "plan-run", "plan", "stopping", "terminals", "texts"];
 const OWN = [
   "bad-input",
   "package",

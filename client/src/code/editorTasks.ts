@@ -19,7 +19,7 @@ import {
   type LineRange,
   type Problem,
 } from "./taskTexts";
-import { showInformation } from "../ui/showMessage";
+import { showInformation } from "../ui/show";
 
 const SELECTOR = { scheme: "file" };
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { Range } from "../protocolStates";
-import { escapeInvisible } from "../ui/text";
+import { visibleText } from "../ui/shownText";
 
 /** The maximum number of problems that a prompt lists. */
 const MOST_PROBLEMS = 20;
@@ -89,7 +89,7 @@ export function fixPrompt(path: string, problems: readonly Problem[]): string {
 }
 
 function problemText({ line, message, source, code }: Problem): string {
-  const words = escapeInvisible(message.trim().replace(/\s*[\r\n]\s*/g, " "));
+  const words = visibleText(message.trim().replace(/\s*[\r\n]\s*/g, " "));
   const shown = words.length > MOST_CHARACTERS ? `${words.slice(0, MOST_CHARACTERS)}…` : words;
   const from = [source, code].filter(Boolean).join(" ");
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;

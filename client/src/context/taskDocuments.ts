@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { applyCompletion, completionsAt, type Completion } from "./completions";
 import { mentionableAtEachKey, mentionsOf } from "./contextItems";
+import { completionItem } from "../ui/show";
 import { unfinishedMention, urisIn } from "./mentions";
 
 const SELECTOR = { language: "fairlead-task" };
@@ -38,10 +39,8 @@ async function provideCompletionItems(
   if (!mention) return undefined;
   const range = new vscode.Range(position.with({ character: mention.start }), position);
   const items = completionsAt(line, await mentionable()).map((completion, index) => {
-    const item = new vscode.CompletionItem(
-      { label: completion.mention, description: completion.description },
-      KINDS[completion.kind],
-    );
+    const { mention: label, description } = completion;
+    const item = completionItem({ label, description }, KINDS[completion.kind]);
     item.range = range;
     item.insertText = applyCompletion(line, completion).slice(mention.start);
     // otherwise, VS Code would filter and sort by its own rules

@@ -9,7 +9,7 @@ import { sessionName, type NoticeAction } from "../questions/noticeTexts";
 import { earlyEnd, earlyEndTexts, isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";
 import type { Session } from "../session";
 import { countText } from "../ui/format";
-import { escapeInvisible, visibleText } from "../ui/text";
+import { withVisibleTexts } from "../ui/shownText";
 
 /** What a button does. `NoticeAction` has the actions that notices offer too. */
 export type CardAction =
@@ -27,7 +27,7 @@ export interface Card {
    */
   readonly about: object | string;
   readonly title: string;
-  /** The command that the agent asks to run, with invisible characters as escapes. */
+  /** The command that the agent asks to run. */
   readonly subject?: string;
   /** Lines below the subject: where the command runs, and why the user is asked. */
   readonly details?: readonly string[];
@@ -61,7 +61,7 @@ export function cardsOf(
     ...session.approvals.map((approval): Card => {
       const { dialogTitle, subject, choices } = describeApproval(approval, relative);
       const isCommand = approval.kind === "command";
-      const cwd = escapeInvisible(approval.cwd ?? "");
+      const cwd = approval.cwd ?? "";
       const place =
         approval.mode === "sandboxed" ? t("In {0}, in the sandbox.", cwd) : t("In {0}, outside the sandbox.", cwd);
       return {
@@ -74,9 +74,9 @@ export function cardsOf(
     }),
     ...session.questions.map((question): Card => ({
       about: question,
-      title: visibleText(question.question),
+      title: question.question,
       buttons: question.options.map((text) => ({
-        label: visibleText(text),
+        label: text,
         action: { kind: "reply", question, text },
       })),
       question,
@@ -141,14 +141,14 @@ const commandButton = (label: string, name: string): Card["buttons"][number] => 
 
 /** Converts a card for the webview. `idOf` always returns the same id for the same `about`. */
 export function cardView(card: Card, idOf: (about: object | string) => string): CardView {
-  return {
+  return withVisibleTexts({
     id: idOf(card.about),
     title: card.title,
     subject: card.subject ?? "",
     details: card.details ?? [],
     buttons: card.buttons.map(({ label }) => label),
     takesText: card.question !== undefined,
-  };
+  });
 }
 
 /** Returns a function that gives each object a unique id. A string is its own id. */

@@ -20,7 +20,7 @@ import type { Prompts } from "../sessions/prompt";
 import { isReplay, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
 import { throttled } from "../ui/throttle";
-import { showError, showInformation } from "../ui/showMessage";
+import { showError, showHeader, showInformation } from "../ui/show";
 
 const VIEW = "fairlead.conversation";
 /** The type of the editor with the conversation, by which VS Code restores it after a reload. */
@@ -300,7 +300,7 @@ export class Conversation implements vscode.Disposable {
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
     const prompt = { chips: this.box.chips, history: this.prompts.history, model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
-    if (this.view) this.view.description = state.title.replaceAll("`", "");
+    if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
     for (const page of this.pages) {
       if (!page.isReady) continue;
       const entries = page.feed.next(session);

@@ -18,8 +18,8 @@ import type { Runs } from "../sessions/runs";
 import type { Sessions } from "../sessions/sessions";
 import type { Entry } from "../session";
 import type { Store } from "../state";
-import { showBriefly } from "../ui/window";
-import { showInformation } from "../ui/showMessage";
+import { showBriefly, showInformation } from "../ui/show";
+import { visibleText } from "../ui/shownText";
 
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
@@ -218,7 +218,8 @@ async function showDocument(uri: vscode.Uri, options: vscode.TextDocumentShowOpt
   }
 }
 
+/** Copies a text as the conversation shows it: what is pasted into a terminal has no hidden characters. */
 async function copy(text: string): Promise<void> {
-  await vscode.env.clipboard.writeText(text);
+  await vscode.env.clipboard.writeText(visibleText(text));
   showBriefly(t("Copied."));
 }

@@ -5,7 +5,8 @@ import type { EntryView, Place, ShownText } from "./messages";
 import { stepRow } from "../plan/planRows";
 import { isWorking } from "../questions/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../session";
-import { escapeInvisible, plainOutput, visibleText } from "../ui/text";
+import { withVisibleTexts } from "../ui/shownText";
+import { plainOutput } from "../ui/text";
 
 /** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
 const MAX_TEXT = 100_000;
@@ -35,13 +36,17 @@ type Relative = (uri: string) => string;
 
 /** Converts an entry for the webview. `relative` converts a URI to a path for display. */
 export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
+  return withVisibleTexts(viewOf(entry, session, relative));
+}
+
+function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
   switch (entry.kind) {
     case "prompt":
       return {
         kind: "prompt",
         body: shown(entry.text),
         note: "",
-        pictures: (entry.pictures ?? []).map(visibleText),
+        pictures: entry.pictures ?? [],
         canRewind: entry.checkpoint !== null,
       };
     case "steered":
@@ -61,9 +66,9 @@ export function entryView(entry: Entry, session: Session, relative: Relative): E
     case "tool":
       return toolView(entry);
     case "note":
-      return { kind: "note", text: visibleText(entry.text) };
+      return { kind: "note", text: entry.text };
     case "context":
-      return { kind: "context", title: visibleText(entry.title), body: shown(entry.text) };
+      return { kind: "context", title: entry.title, body: shown(entry.text) };
     case "rules":
       return { kind: "rules", files: entry.files.map(({ uri, cut }) => rulesView(uri, cut, relative)) };
     case "end":
@@ -93,10 +98,10 @@ function stepView(
   relative: Relative,
 ): EntryView {
   const item = session.plan?.items.find(({ id }) => id === itemId);
-  if (!item) return { kind: "step", label: visibleText(content), mark: "", description: t("no longer in the plan") };
+  if (!item) return { kind: "step", label: content, mark: "", description: t("no longer in the plan") };
   const row = stepRow(item, isWorking(session) ? "working" : "idle", relative);
   const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "◐" : "○";
-  return { kind: "step", label: visibleText(row.label), mark, description: visibleText(row.description) };
+  return { kind: "step", label: row.label, mark, description: row.description };
 }
 
 function toolView(tool: ToolEntry): EntryView {
@@ -104,12 +109,12 @@ function toolView(tool: ToolEntry): EntryView {
   const failure = isCommand ? tool.failure : uncompletedSteps(tool);
   const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
   const [place = null] = tool.locations;
-  const title = escapeInvisible(isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " "));
+  const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
-  const note = isShort ? visibleText(body) : failure;
+  const note = isShort ? body : failure;
   const isMultiline = isCommand && tool.title.includes("\n");
-  const command = shown(isMultiline ? escapeInvisible(tool.title) : "", MAX_OUTPUT);
+  const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
   const showsEnd = COMMAND_TOOLS.has(tool.name);
   const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
   return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd };
@@ -126,7 +131,7 @@ function toolBody(tool: ToolEntry): string {
  */
 function uncompletedSteps({ name, result }: ToolEntry): string {
   const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
-  return visibleText(lines.join(" "));
+  return lines.join(" ");
 }
 
 function planLines(text: string): string {
@@ -135,7 +140,7 @@ function planLines(text: string): string {
 }
 
 function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Place; label: string } {
-  const name = escapeInvisible(relative(uri));
+  const name = relative(uri);
   const label = isCut ? t("{0} (only its beginning, because it is too long)", name) : name;
   return { place: { uri, line: null }, label };
 }
@@ -145,19 +150,19 @@ function endView({ stopReason, message, record }: EndEntry): EntryView {
   // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
   // title.
   const saysMore = title !== "" && stopReason !== "cancelled";
-  return { kind: "end", title, body: shown(saysMore ? message : ""), record: visibleText(record) };
+  return { kind: "end", title, body: shown(saysMore ? message : ""), record };
 }
 
-/** Returns the beginning of a text, with invisible characters as escapes. */
+/** Returns the beginning of a text. */
 function shown(text: string, limit = MAX_TEXT): ShownText {
   const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
-  return { text: visibleText(cut), omitted: text.length - cut.length };
+  return { text: cut, omitted: text.length - cut.length };
 }
 
-/** Returns the end of a text, with invisible characters as escapes. */
+/** Returns the end of a text. */
 function shownEnd(text: string, limit: number): ShownText {
   const cut = text.slice(-limit).replace(/^[\udc00-\udfff]/, "");
-  return { text: visibleText(cut), omitted: text.length - cut.length };
+  return { text: cut, omitted: text.length - cut.length };
 }
 
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";

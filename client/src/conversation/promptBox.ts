@@ -10,7 +10,6 @@ import { mentionableAtEachKey, selectionLabel } from "../context/contextItems";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../context/editorContext";
 import { workspacePath } from "../folders";
 import type { ImageItem } from "../protocol";
-import { visibleText } from "../ui/text";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
 const MAX_PICTURES = 10;
@@ -124,7 +123,7 @@ export class PromptBox {
   private pictureChips(): ChipView[] {
     return [...this.pictures].map(([id, { item, thumbnail }]) => ({
       id,
-      label: visibleText(item.name),
+      label: item.name,
       title: t("The agent sees this picture."),
       thumbnail,
     }));

@@ -6,7 +6,7 @@ import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../questions/waiting";
 import { recordingOf, type Session } from "../session";
 import { usageSummary } from "../ui/format";
-import { visibleText } from "../ui/text";
+import { withVisibleTexts } from "../ui/shownText";
 
 /** Returns what to show for `session` (undefined: none). `idOf` is that of `cardView`. */
 export function stateView(
@@ -16,14 +16,18 @@ export function stateView(
   prompt: Pick<PromptView, "chips" | "history" | "model">,
 ): StateView {
   const { usage } = session ?? {};
+  const { history, ...around } = prompt;
   return {
-    title: visibleText(session?.title ?? ""),
-    replay: visibleText(recordingOf(session)),
-    isRunning: session?.running ?? false,
-    doing: session?.running ? visibleText(doingText(session)) : "",
+    ...withVisibleTexts({
+      title: session?.title ?? "",
+      replay: recordingOf(session),
+      isRunning: session?.running ?? false,
+      doing: session?.running ? doingText(session) : "",
+    }),
     cards: cards.map((card) => cardView(card, idOf)),
     prompt: {
-      ...prompt,
+      ...withVisibleTexts(around),
+      history, // as the user typed them
       cost: usage && usageSummary(usage) !== "" ? t("{0} tokens", usageSummary(usage)) : "",
       window: usage?.contextLimit ? Math.round((usage.contextTokens / usage.contextLimit) * 100) : null,
     },

@@ -3,7 +3,6 @@
 import { t } from "@vscode/l10n";
 import type { SuggestedCheck } from "../protocol";
 import type { PlanItem } from "../protocolStates";
-import { escapeInvisible } from "../ui/text";
 
 export interface CheckChoice {
   /** The command; empty: no check; undefined: all checks that are set. */
@@ -66,6 +65,6 @@ const suggested = ({ command, source }: SuggestedCheck): CheckChoice => choice(c
 
 const choice = (command: string, description: string): CheckChoice => ({
   command,
-  label: escapeInvisible(command),
+  label: command,
   description,
 });

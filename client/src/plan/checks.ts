@@ -20,9 +20,9 @@ import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { plainMessage, withoutLinks } from "../ui/text";
+import { plainMessage } from "../ui/text";
 import type { Terminals } from "../ui/terminals";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { pickBox, showInformation, showRows, showWarning, withProgress, type PickTexts } from "../ui/show";
 
 const SHOW_OUTPUT = t("Show Output");
 
@@ -98,7 +98,7 @@ export class Checks {
     if (!results?.length) return false;
     const failed = results.find(({ passed }) => passed !== true);
     if (!failed) return true;
-    const detail = `${withoutLinks(plainMessage(failed.message))}\n${t("Your files have not changed yet.")}`;
+    const detail = `${plainMessage(failed.message)}\n${t("Your files have not changed yet.")}`;
     const accept = t("Accept Anyway");
     return (await showWarning(t("Accept all changes?"), { modal: true, detail }, accept)) === accept;
   }
@@ -131,8 +131,7 @@ export class Checks {
 
   /** Returns the results: none if the server refused, which is shown; undefined if the user cancelled. */
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
-    const options = { location: vscode.ProgressLocation.Notification, title: t("Running checks"), cancellable: true };
-    return vscode.window.withProgress(options, async (_, token) => {
+    return withProgress({ title: t("Running checks"), cancellable: true }, async (_, token) => {
       try {
         return (await this.server.request<CheckResults>(method.runChecks, params, token)).results;
       } catch (error) {
@@ -171,16 +170,19 @@ async function pick(
   placeholder: string,
   choices: readonly CheckChoice[],
 ): Promise<CheckChoice | undefined> {
-  const box = vscode.window.createQuickPick<vscode.QuickPickItem & ListedCheck>();
-  Object.assign(box, { title, placeholder, ignoreFocusOut: true });
+  const box = pickBox<PickTexts & ListedCheck>({ title, placeholder });
+  box.ignoreFocusOut = true;
   const show = (): void => {
-    box.items = listedChoices(box.value, choices).map((row) => ({ ...row, alwaysShow: true }));
+    showRows(
+      box,
+      listedChoices(box.value, choices).map((row) => ({ ...row, alwaysShow: true })),
+    );
   };
   box.onDidChangeValue(show);
   show();
   const chosen = await new Promise<CheckChoice | undefined>((resolve) => {
     box.onDidAccept(() => {
-      resolve(acceptedChoice(box.value, box.selectedItems[0], choices));
+      resolve(acceptedChoice(box.value, box.selectedItems[0]?.row, choices));
     });
     box.onDidHide(() => {
       resolve(undefined);

@@ -7,7 +7,6 @@ import type { CommandStarted } from "../protocol";
 import type { Diagnostic, EvidenceCommand } from "../protocolStates";
 import { errorCount, problemLines } from "../review/problemTexts";
 import { CHECK_PREFIX } from "../session";
-import { escapeInvisible } from "../ui/text";
 
 /**
  * Returns the row of a file that a step, or work outside of the plan, changed. `parent`: the id of the row above.
@@ -54,18 +53,17 @@ export function commandRow(
   { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,
   index: number,
 ): PlanRow {
-  const shown = escapeInvisible(command);
   const ended = stopped ? t("stopped") : exitCode === null ? t("did not finish") : t("exit {0}", exitCode);
   const end = withoutChanges ? t("without the change: {0}", ended) : ended;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
     id: `${parent} command ${index}`,
-    label: shown.replace(/\s+/g, " "),
+    label: command,
     description: [end, took].filter(Boolean).join(" · "),
-    tooltip: [shown, [end, took].filter(Boolean).join(", ")].join("\n"),
+    tooltip: [command, [end, took].filter(Boolean).join(", ")].join("\n"),
     icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
     color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
-    screenReaderLabel: spokenEnd(shown, stopped, exitCode),
+    screenReaderLabel: spokenEnd(command, stopped, exitCode),
   };
 }
 
@@ -77,17 +75,15 @@ function spokenEnd(command: string, stopped: boolean, exitCode: number | null): 
 
 /** The row of a running command. Shows the handle of a background command, which the agent uses too. */
 export function runningRow({ command, handle: given, toolCallId }: CommandStarted): PlanRow {
-  const shown = escapeInvisible(command);
-  const label = shown.replace(/\s+/g, " ");
   const handle = given?.startsWith(CHECK_PREFIX) ? null : given;
   return {
     id: `running ${toolCallId}`,
-    label: handle === null ? label : `${handle}: ${label}`,
+    label: handle === null ? command : `${handle}: ${command}`,
     description: t("running"),
-    tooltip: handle === null ? shown : `${shown}\n${t("Runs in the background until it ends or is stopped.")}`,
+    tooltip: handle === null ? command : `${command}\n${t("Runs in the background until it ends or is stopped.")}`,
     icon: "sync~spin",
     color: "charts.blue",
     screenReaderLabel:
-      handle === null ? t("{0}, running", shown) : t("{0}, running in the background as {1}", shown, handle),
+      handle === null ? t("{0}, running", command) : t("{0}, running in the background as {1}", command, handle),
   };
 }

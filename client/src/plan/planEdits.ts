@@ -9,6 +9,7 @@ import type { PlanItem } from "../protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
+import { askForText } from "../ui/show";
 
 /** The MIME type that VS Code expects for rows that are dragged within the Plan view. */
 const MIME = "application/vnd.code.tree.fairlead.plan";
@@ -28,7 +29,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
     const previous = given?.kind === "item" ? (given as StepNode) : undefined;
     const sessionId = previous?.sessionId ?? this.store.active?.id;
     if (sessionId === undefined) return;
-    const content = await askForText(t("Agent: Add Step"), t("Describe the new step."), "");
+    const content = await askForWords(t("Agent: Add Step"), t("Describe the new step."), "");
     if (content === undefined) return;
     const plan = this.store.get(sessionId)?.plan;
     const stillExists = plan?.items.some(({ id }) => id === previous?.item.id);
@@ -37,7 +38,7 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 
   async reword(step: StepNode): Promise<void> {
-    const content = await askForText(
+    const content = await askForWords(
       t("Agent: Reword Step"),
       t("The agent will keep your wording."),
       step.item.content,
@@ -119,9 +120,9 @@ function predecessor(items: readonly PlanItem[], moved: string, target: string |
   return to > from ? ids[to] : (ids[to - 1] ?? null);
 }
 
-/** Asks for a text. Returns undefined if the user closes the box or leaves it empty. */
-async function askForText(title: string, prompt: string, value: string): Promise<string | undefined> {
-  const given = await vscode.window.showInputBox({ title, prompt, value, ignoreFocusOut: true });
+/** Returns undefined if the user closes the box or leaves it empty. */
+async function askForWords(title: string, prompt: string, value: string): Promise<string | undefined> {
+  const given = await askForText({ title, prompt }, { value, ignoreFocusOut: true });
   const content = given?.trim() ?? "";
   return content === "" ? undefined : content;
 }

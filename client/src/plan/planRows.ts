@@ -7,7 +7,7 @@ import type { Appearance, Row } from "../ui/row";
 import { earlyEndTexts } from "../questions/waiting";
 import { errorCount } from "../review/problemTexts";
 import type { EndEntry } from "../session";
-import { capitalized, escapeInvisible } from "../ui/text";
+import { capitalized } from "../ui/text";
 
 export interface PlanRow extends Row {
   /** Unique within the session. */
@@ -61,7 +61,7 @@ export function stepRow(
     errors ? t("Its proposed changes cause {0}.", errors) : "",
     changed,
     leftovers,
-    item.check ? checkText(item.checkByUser, escapeInvisible(item.check)) : "",
+    item.check ? checkText(item.checkByUser, item.check) : "",
     item.byUser ? t("Your wording.") : "",
     ...laterChanges.map((words) => `${capitalized(words)}.`),
     ...evidenceLines(item.evidence),
@@ -78,15 +78,14 @@ export function stepRow(
 
 /** Returns the row of a paused run. A click on it continues the run. */
 export function pauseRow(reason: string): PlanRow {
-  const shown = escapeInvisible(reason);
   return {
     id: "pause",
     label: t("Continue"),
-    description: shown.replace(/\s+/g, " "),
-    tooltip: shown,
+    description: reason,
+    tooltip: reason,
     icon: "debug-continue",
     color: "charts.yellow",
-    screenReaderLabel: t("Continue. The agent paused. {0}", shown),
+    screenReaderLabel: t("Continue. The agent paused. {0}", reason),
   };
 }
 
@@ -108,18 +107,18 @@ export function goRow(steps: number): PlanRow {
  * a click first asks for the key. `usesKey` says whether the model's provider takes a key, as opposed to a sign-in.
  */
 export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
-  const shown = escapeInvisible(end.message);
+  const { message } = end;
   const needsKey = usesKey && end.errorKind === "auth";
   const { title, button } = earlyEndTexts(end);
   const label = needsKey ? t("Set API Key") : button;
   return {
     id: "retry",
     label,
-    description: shown.replace(/\s+/g, " "),
-    tooltip: shown,
+    description: message,
+    tooltip: message,
     icon: needsKey ? "key" : "refresh",
     color: "charts.red",
-    screenReaderLabel: t("{0}. {1} {2}", label, title, shown),
+    screenReaderLabel: t("{0}. {1} {2}", label, title, message),
   };
 }
 
@@ -173,17 +172,22 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   if (item.status === "completed") return completedAppearance(item);
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: t("held"), note: t("held") };
   if (item.status === "pending") {
-    const check = escapeInvisible(item.check);
-    const word = item.check ? t("to do, with the check {0}", check) : t("to do");
-    return { icon: "circle-large-outline", word, ...(item.check ? { note: t("check: {0}", check) } : {}) };
+    const { check } = item;
+    const word = check ? t("to do, with the check {0}", check) : t("to do");
+    return { icon: "circle-large-outline", word, ...(check ? { note: t("check: {0}", check) } : {}) };
   }
   if (activity === "waiting")
     return { icon: "question", color: "charts.yellow", word: t("waiting for you"), note: t("waiting for you") };
   return { icon: activity === "working" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
 }
 
-function completedAppearance({ verification, decidedBy, changedSince, flaky, leftovers }: PlanItem): StepAppearance {
-  const command = escapeInvisible(decidedBy).replace(/\s+/g, " ");
+function completedAppearance({
+  verification,
+  decidedBy: command,
+  changedSince,
+  flaky,
+  leftovers,
+}: PlanItem): StepAppearance {
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
     case "verified":

@@ -22,8 +22,8 @@ import { isReplay } from "../session";
 import type { Store } from "../state";
 import { isWorking, openRequests } from "../questions/waiting";
 import { StepClock } from "./stepClock";
-import { escapeInvisible, visibleText } from "../ui/text";
-import { showRow, StoreTree } from "../ui/tree";
+import { showHeader, showViewProgress, type TreeItem } from "../ui/show";
+import { rowItem, StoreTree } from "../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";
@@ -56,7 +56,7 @@ export class PlanView extends StoreTree<PlanNode> {
     super(VIEW, store, (change) => change !== "conversation", dragAndDrop);
   }
 
-  getTreeItem(node: PlanNode): vscode.TreeItem {
+  getTreeItem(node: PlanNode): TreeItem {
     switch (node.kind) {
       case "approval":
         return approvalItem(node.approval);
@@ -66,7 +66,7 @@ export class PlanView extends StoreTree<PlanNode> {
       case "go":
       case "retry":
       case "other": {
-        const item = rowItem(node.row);
+        const item = planItem(node.row);
         item.contextValue = node.kind;
         item.command = { ...WAITING_COMMANDS[node.kind], arguments: [node] };
         return item;
@@ -74,9 +74,9 @@ export class PlanView extends StoreTree<PlanNode> {
       case "item":
         return this.stepItem(node);
       case "outside":
-        return rowItem(node.row, hasChildren(node) ? Collapsed : None);
+        return planItem(node.row, hasChildren(node) ? Collapsed : None);
       case "file": {
-        const item = rowItem(node.row);
+        const item = planItem(node.row);
         item.resourceUri = rowUri(node.sessionId, node.uri);
         item.iconPath = vscode.ThemeIcon.File;
         item.command = { command: "fairlead.openStepFile", title: t("Open"), arguments: [node] };
@@ -84,13 +84,13 @@ export class PlanView extends StoreTree<PlanNode> {
       }
       case "command":
       case "running": {
-        const item = rowItem(node.row);
+        const item = planItem(node.row);
         item.contextValue = node.kind === "running" && node.handle !== null ? "background" : "command";
         item.command = { command: "fairlead.showCommand", title: t("Open Output"), arguments: [node] };
         return item;
       }
       case "inferred":
-        return rowItem(node.row);
+        return planItem(node.row);
     }
   }
 
@@ -128,17 +128,14 @@ export class PlanView extends StoreTree<PlanNode> {
   protected updateHeader(): void {
     const session = this.store.active;
     const plan = session?.plan;
-    this.view.description = planCount(plan);
     const open = plan ? plan.total - plan.completed : 0;
     const waits = openRequests(session);
     const badge = waits > 0 ? { value: waits, tooltip: t("The agent is waiting for you") } : undefined;
-    this.view.badge =
-      badge ??
-      (session?.running && open > 0
+    const toDo =
+      session?.running && open > 0
         ? { value: open, tooltip: oneOrMany(open, t("1 step to do"), t("{0} steps to do", open)) }
-        : undefined);
-    const text = message(session);
-    if (text !== this.view.message) this.view.message = text;
+        : undefined;
+    showHeader(this.view, { description: planCount(plan), message: message(session), badge: badge ?? toDo });
     this.showProgressBar(isWorking(session));
   }
 
@@ -148,7 +145,7 @@ export class PlanView extends StoreTree<PlanNode> {
       const ended = new Promise<void>((resolve) => {
         this.endProgress = resolve;
       });
-      void vscode.window.withProgress({ location: { viewId: VIEW } }, () => ended);
+      showViewProgress(VIEW, ended);
     } else if (!running) {
       this.endProgress?.();
       this.endProgress = undefined;
@@ -165,14 +162,13 @@ export class PlanView extends StoreTree<PlanNode> {
     }, SECOND);
   }
 
-  private stepItem(node: StepNode): vscode.TreeItem {
+  private stepItem(node: StepNode): TreeItem {
     const isInProgress = node.item.status === "in_progress";
     const isParent = hasChildren(node);
-    const item = rowItem(node.row, isParent ? (isInProgress ? Expanded : Collapsed) : None);
-    if (node === this.current) {
-      const elapsed = Math.floor(this.clock.elapsed(node.sessionId, node.item));
-      if (elapsed > 0) item.description = `${node.row.description} · ${duration(elapsed)}`;
-    }
+    const elapsed = node === this.current ? Math.floor(this.clock.elapsed(node.sessionId, node.item)) : 0;
+    const { description } = node.row;
+    const row = elapsed > 0 ? { ...node.row, description: `${description} · ${duration(elapsed)}` } : node.row;
+    const item = planItem(row, isParent ? (isInProgress ? Expanded : Collapsed) : None);
     // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs
     // another id
     if (isInProgress) item.id = `${node.row.id} now${isParent ? "" : " bare"}`;
@@ -203,42 +199,39 @@ function message(session: Store["active"]): string {
     session.plan && session.plan.total > 0
       ? ""
       : session.isStarting
-        ? t("Starting the agent for “{0}”.", visibleText(session.title))
+        ? t("Starting the agent for “{0}”.", session.title)
         : session.running
           ? t("Working. No plan yet.")
           : t("This session has no plan.");
   return [replay, status].filter(Boolean).join(" ");
 }
 
-function rowItem(row: PlanRow, collapsible = None): vscode.TreeItem {
-  const item = new vscode.TreeItem(row.label, collapsible);
+function planItem(row: PlanRow, collapsible = None): TreeItem {
+  const item = rowItem(row, collapsible);
   item.id = row.id;
-  showRow(item, row);
   return item;
 }
 
-function approvalItem(approval: ApproveParams): vscode.TreeItem {
-  const { rowLabel: row, details, screenReaderLabel: spoken } = describeApproval(approval, relative);
-  const item = new vscode.TreeItem(row);
-  item.id = `approval-${approval.toolCallId ?? approval.uri ?? row}`;
-  item.description = t("waiting for you");
-  item.tooltip = details;
-  item.iconPath = new vscode.ThemeIcon("question", new vscode.ThemeColor("charts.yellow"));
+function approvalItem(approval: ApproveParams): TreeItem {
+  const { rowLabel: label, details, screenReaderLabel } = describeApproval(approval, relative);
+  const item = waitingItem(label, details, "question", screenReaderLabel);
+  item.id = `approval-${approval.toolCallId ?? approval.uri ?? label}`;
   item.contextValue = "approval";
   item.command = { command: "fairlead.showApproval", title: t("Show Full Question"), arguments: [{ approval }] };
-  item.accessibilityInformation = { label: spoken };
   return item;
 }
 
-function questionItem(question: AskParams): vscode.TreeItem {
-  const shown = escapeInvisible(question.question);
-  const item = new vscode.TreeItem(t("Answer: {0}", shown.replace(/\s+/g, " ")));
+function questionItem(question: AskParams): TreeItem {
+  const text = question.question;
+  const tooltip = [text, ...question.options.map((option) => `• ${option}`)].join("\n");
+  const item = waitingItem(t("Answer: {0}", text), tooltip, "comment-unresolved", t("The agent asks: {0}", text));
   item.id = `question-${question.toolCallId}`;
-  item.description = t("waiting for you");
-  item.tooltip = [shown, ...question.options.map((option) => `• ${escapeInvisible(option)}`)].join("\n");
-  item.iconPath = new vscode.ThemeIcon("comment-unresolved", new vscode.ThemeColor("charts.yellow"));
   item.contextValue = "question";
   item.command = { command: "fairlead.answerQuestion", title: t("Answer"), arguments: [{ question }] };
-  item.accessibilityInformation = { label: t("The agent asks: {0}", shown) };
   return item;
+}
+
+function waitingItem(label: string, tooltip: string, icon: string, screenReaderLabel: string): TreeItem {
+  const description = t("waiting for you");
+  return rowItem({ label, description, tooltip, icon, color: "charts.yellow", screenReaderLabel });
 }

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import type { ApproveParams, ApproveResult } from "../protocol";
 import { oneOrMany } from "../ui/format";
-import { withoutLinks, escapeInvisible } from "../ui/text";
+import { lineText, textBeforeLinks, visibleText } from "../ui/shownText";
 
 export interface Choice {
   readonly title: string;
@@ -43,23 +43,23 @@ const MAX_MESSAGE_LENGTH = 300;
 /** Returns the texts of an approval. `relative` converts a URI to a path for display. */
 export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
   return approval.kind === "file"
-    ? describeFile(approval, escapeInvisible(relative(approval.uri ?? "")))
+    ? describeFile(approval, visibleText(relative(approval.uri ?? "")))
     : describeCommand(approval);
 }
 
 function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
-  const what = escapeInvisible(command ?? "");
-  const folder = escapeInvisible(cwd ?? "");
+  const what = visibleText(command ?? "");
+  const folder = visibleText(cwd ?? "");
   const isSandboxed = mode === "sandboxed";
   const [first = "", second = ""] = reasons;
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
   const message = `${question} ${first}`.trim();
   // a notification would truncate a long command, and show a link in it without the address
-  const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && withoutLinks(what) === what;
+  const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && textBeforeLinks(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     subject: what,
-    rowLabel: t("Allow: {0}", oneLine(what)),
+    rowLabel: t("Allow: {0}", lineText(what)),
     screenReaderLabel: t("The agent asks to run: {0}", what),
     message: isShownWhole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
     dialogTitle: isShownWhole
@@ -83,7 +83,7 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
   const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
   return {
     subject: what,
-    rowLabel: isConfirmation ? t("Confirm: {0}", oneLine(what)) : t("Allow: {0}", oneLine(what)),
+    rowLabel: isConfirmation ? t("Confirm: {0}", lineText(what)) : t("Allow: {0}", lineText(what)),
     screenReaderLabel: [question, ...reasons].join(" "),
     message: [question, ...reasons].join(" "),
     dialogTitle: question,
@@ -98,5 +98,3 @@ const longCommand = (lines: number): string =>
     t("The agent asks to run a long one-line command."),
     t("The agent asks to run a {0}-line command.", lines),
   );
-
-const oneLine = (text: string): string => text.replace(/\s+/g, " ");

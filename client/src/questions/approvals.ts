@@ -7,7 +7,7 @@ import { describeApproval } from "./approvalTexts";
 import { relative } from "../folders";
 import type { ApproveParams, ApproveResult } from "../protocol";
 import type { Store } from "../state";
-import { showWarning } from "../ui/showMessage";
+import { showWarning } from "../ui/show";
 
 export class Approvals {
   private readonly pending = new Map<ApproveParams, (result: ApproveResult) => void>();

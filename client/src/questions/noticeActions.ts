@@ -8,7 +8,7 @@ import type { Questions } from "./questions";
 import type { Runs } from "../sessions/runs";
 import type { Store } from "../state";
 import { needsDecision } from "./waiting";
-import { showInformation } from "../ui/showMessage";
+import { showInformation } from "../ui/show";
 
 export class NoticeActions {
   constructor(

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { describeApproval } from "./approvalTexts";
 import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
 import type { Session } from "../session";
-import { withoutLinks, escapeInvisible } from "../ui/text";
+import { lineText } from "../ui/shownText";
 
 /**
  * The maximum length of a notice's text, in characters. VS Code truncates a message after 1,000 characters, which must
@@ -30,8 +30,7 @@ export interface Notice {
 
 /** Returns the name of a session for a message: its title, shortened and in quotes, or `Agent` without one. */
 export function sessionName(session: Session | undefined): string {
-  const title = escapeInvisible(session?.title ?? "").replace(/\s+/g, " ");
-  const shown = title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH - 1).trimEnd()}…` : title;
+  const shown = lineText(session?.title ?? "", MAX_TITLE_LENGTH);
   return shown === "" ? "Agent" : `“${shown}”`;
 }
 
@@ -44,20 +43,20 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
     })),
     ...session.questions.map((question): Notice => ({
       about: question,
-      text: t("The agent asks: {0}", escapeInvisible(question.question)),
+      text: t("The agent asks: {0}", question.question),
       links: [{ title: t("Answer"), action: { kind: "answer", question } }],
     })),
   ];
   if (session.pause) {
     notices.push({
       about: session.pause,
-      text: escapeInvisible(session.pause.reason),
+      text: session.pause.reason,
       links: [{ title: t("Continue"), action: { kind: "continueRun", sessionId: session.id } }],
     });
   }
   return notices.map(({ text, ...notice }) => ({
     ...notice,
-    text: truncate(withoutLinks(`${sessionName(session)}: ${text}`).replace(/\s+/g, " ")),
+    text: lineText(`${sessionName(session)}: ${text}`, MAX_LENGTH),
   }));
 }
 
@@ -69,10 +68,8 @@ export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   const last = session.entries.at(-1);
   if (session.running || session.pause || last?.kind !== "end" || last.stopReason === "cancelled") return [];
   const text = (last.stopReason === "end_turn" ? last.record : last.message) || t("done.");
-  return [{ about: last, text: truncate(`${sessionName(session)}: ${escapeInvisible(text)}`.replace(/\s+/g, " ")) }];
+  return [{ about: last, text: lineText(`${sessionName(session)}: ${text}`, MAX_LENGTH) }];
 }
-
-const truncate = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
   const { message, dialogTitle, choices } = describeApproval(approval, relative);

@@ -7,6 +7,8 @@ import { throttled } from "../ui/throttle";
 import { relative } from "../folders";
 import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
 import type { Store } from "../state";
+import { withProgress } from "../ui/show";
+import type { MessageLink } from "../ui/shownText";
 
 const COMMAND = "fairlead.followNotice";
 
@@ -64,21 +66,18 @@ export class Notices implements vscode.Disposable {
 
   private show(notice: Notice): void {
     // VS Code shows all lines of a notification only if it can be cancelled
-    const options = { location: vscode.ProgressLocation.Notification, title: this.textOf(notice), cancellable: true };
     const settled = new Promise<void>((resolve) => {
       this.getOrOpen(notice).close = resolve;
     });
-    void vscode.window.withProgress(options, (_, token) =>
+    const options = { title: notice.text, links: this.linksOf(notice), cancellable: true };
+    void withProgress(options, (_, token) =>
       Promise.race([settled, new Promise((resolve) => token.onCancellationRequested(resolve))]),
     );
   }
 
-  private textOf(notice: Notice): string {
+  private linksOf(notice: Notice): MessageLink[] {
     const { number } = this.getOrOpen(notice);
-    const links = notice.links.map(
-      ({ title }, link) => `[${title}](command:${COMMAND}?${encodeURIComponent(JSON.stringify([number, link]))})`,
-    );
-    return `${notice.text} ${links.join(" | ")}`;
+    return notice.links.map(({ title }, link) => ({ title, command: COMMAND, args: [number, link] }));
   }
 
   /** Returns the open notice about the same object. If there is none, adds this one with the next number. */

@@ -7,12 +7,12 @@ import type { AskParams, AskResult } from "../protocol";
 import type { Store } from "../state";
 import { sessionName } from "./noticeTexts";
 import { openRequests } from "./waiting";
-import { escapeInvisible, visibleText } from "../ui/text";
+import { pickBox, showRows, textBox, type PickBox, type PickTexts, type TextBox } from "../ui/show";
 
 interface PendingQuestion {
   readonly answer: (answer: string | null) => void;
   /** The open input box, which closes when the question is answered or withdrawn. */
-  box: vscode.QuickInput | undefined;
+  box: Box | undefined;
   /** The text of the box when it was closed. The next box begins with it. */
   draft: string;
 }
@@ -53,8 +53,8 @@ export class Questions {
   open(question: AskParams): void {
     const pending = this.pending.get(question);
     if (!pending || pending.box) return;
-    const box = question.options.length > 0 ? optionsBox(question, pending) : textBox(question, pending);
-    box.title = this.titleFor(question);
+    const make = question.options.length > 0 ? optionsBox : wordsBox;
+    const box = make(question, this.titleFor(question), pending);
     pending.box = box;
     box.onDidHide(() => {
       pending.box = undefined;
@@ -74,42 +74,39 @@ export class Questions {
   }
 }
 
-type Box = vscode.QuickPick<AnswerItem> | vscode.InputBox;
+type Box = PickBox<AnswerRow> | TextBox;
 
-interface AnswerItem extends vscode.QuickPickItem {
-  /** What the model reads if the user chooses the item. */
+interface AnswerRow extends PickTexts {
+  /** What the model reads if the user chooses the row. */
   readonly answer: string;
 }
 
 /** A box with the options, which also accepts any other text. */
-function optionsBox({ question, options }: AskParams, { answer, draft }: PendingQuestion): Box {
-  const box = vscode.window.createQuickPick<AnswerItem>();
+function optionsBox({ question, options }: AskParams, title: string, { answer, draft }: PendingQuestion): Box {
+  // since VS Code 1.108, the prompt shows all lines; the placeholder would be truncated
+  const box = pickBox<AnswerRow>({ title, prompt: question, placeholder: t("Choose or type an answer.") });
   const show = (): void => {
-    const given = options.map((option): AnswerItem => ({ label: visibleText(option), answer: option }));
+    const given = options.map((option): AnswerRow => ({ label: option, answer: option }));
     const typed = box.value.trim();
     const own =
       typed === "" || options.includes(typed)
         ? []
         : [{ label: typed, answer: typed, description: t("your own answer"), alwaysShow: true }];
-    box.items = [...given, ...own];
+    showRows(box, [...given, ...own]);
   };
-  // since VS Code 1.108, the prompt shows all lines; the placeholder would be truncated
-  Object.assign(box, { prompt: escapeInvisible(question) });
-  box.placeholder = t("Choose or type an answer.");
   box.ignoreFocusOut = true;
   box.value = draft;
   box.onDidChangeValue(show);
   show();
   box.onDidAccept(() => {
-    const chosen = box.selectedItems[0]?.answer;
+    const chosen = box.selectedItems[0]?.row.answer;
     if (chosen !== undefined) answer(chosen);
   });
   return box;
 }
 
-function textBox({ question }: AskParams, { answer, draft }: PendingQuestion): Box {
-  const box = vscode.window.createInputBox();
-  box.prompt = escapeInvisible(question);
+function wordsBox({ question }: AskParams, title: string, { answer, draft }: PendingQuestion): Box {
+  const box = textBox({ title, prompt: question });
   box.ignoreFocusOut = true;
   box.value = draft;
   box.onDidAccept(() => {

@@ -25,8 +25,8 @@ import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Store } from "../state";
-import { activeTab, showBriefly } from "../ui/window";
-import { showInformation } from "../ui/showMessage";
+import { activeTab } from "../ui/window";
+import { showBriefly, showInformation } from "../ui/show";
 
 /** `advance`: whether to show the next change after the decision. */
 type RowOptions = DecisionOptions & { readonly advance?: boolean };

@@ -17,7 +17,7 @@ import type { Session } from "../session";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
 import { activeTab, allTabs } from "../ui/window";
-import { showInformation } from "../ui/showMessage";
+import { openDiff, showInformation } from "../ui/show";
 
 export class Diffs implements vscode.Disposable {
   private readonly multiDiffs: MultiDiffs;
@@ -141,8 +141,7 @@ export class Diffs implements vscode.Disposable {
     if (hunk) options.selection = startOf(hunk);
     else if (problem) options.selection = toRange({ start: problem.range.start, end: problem.range.start });
     const label = (hunk ?? file).state === "conflict" ? t("{0} (yours ↔ proposed)", baseName(file)) : title(file);
-    const sides = [baseUri(sessionId, file), proposedUri(sessionId, file)];
-    await vscode.commands.executeCommand("vscode.diff", ...sides, label, options);
+    await openDiff([baseUri(sessionId, file), proposedUri(sessionId, file)], label, options);
   }
 
   /** Opens a multi-file diff for each session with proposals. */
@@ -204,13 +203,8 @@ export class Diffs implements vscode.Disposable {
     const stepHunk = editsOfStep(file, item).hunks.find(({ id }) => id === hunk?.id);
     const selection = stepHunk ? { selection: startOf(stepHunk) } : {};
     const options: vscode.TextDocumentShowOptions = { preview: true, preserveFocus, ...selection };
-    await vscode.commands.executeCommand(
-      "vscode.diff",
-      baseUri(sessionId, file),
-      proposedUri(sessionId, file, item),
-      t("{0}, this step", title(file)),
-      options,
-    );
+    const sides = [baseUri(sessionId, file), proposedUri(sessionId, file, item)] as const;
+    await openDiff(sides, t("{0}, this step", title(file)), options);
   }
 
   /**

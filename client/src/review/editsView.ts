@@ -20,6 +20,7 @@ import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavi
 import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
 import { relative } from "../folders";
+import { showHeader, treeItem, type TreeItem } from "../ui/show";
 import { StoreTree } from "../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
@@ -35,44 +36,25 @@ export class EditsView extends StoreTree<EditRow> {
     super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
   }
 
-  getTreeItem(row: EditRow): vscode.TreeItem {
-    const item = new vscode.TreeItem("");
-    item.description = row.description;
+  getTreeItem(row: EditRow): TreeItem {
+    const item = treeItem(textsOf(row), collapsibleState(row));
     item.id = rowId(row);
     item.contextValue = contextValue(row);
     switch (row.kind) {
       case "check":
-        item.label = row.label;
-        item.tooltip = row.tooltip;
         item.iconPath = row.result.passed ? PASSED : FAILED;
         item.command = { command: "fairlead.showCheck", title: t("Show Output"), arguments: [row] };
-        item.accessibilityInformation = { label: t("Check of what you accepted: {0}", row.tooltip) };
         break;
       case "session":
-        item.label = row.label;
-        item.tooltip = `${row.label}\n${row.description}`;
-        item.accessibilityInformation = { label: t("Proposed in the session {0}, {1}", row.label, row.description) };
-        item.collapsibleState = vscode.TreeItemCollapsibleState.Expanded;
         break;
-      case "file": {
-        const { uri } = row.file;
-        item.label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
-        item.resourceUri = rowUri(row.sessionId, uri);
+      case "file":
+        item.resourceUri = rowUri(row.sessionId, row.file.uri);
         item.iconPath = fileIcon(row.file);
-        item.tooltip = row.tooltip;
-        item.collapsibleState = isDecidedAsWhole(row.file)
-          ? vscode.TreeItemCollapsibleState.None
-          : vscode.TreeItemCollapsibleState.Expanded;
         item.command = openCommand(row);
-        item.accessibilityInformation = { label: t("{0}, proposed", row.tooltip.replace(/\n/g, ", ")) };
         break;
-      }
       case "hunk":
-        item.label = row.label;
         item.iconPath = hunkIcon(row.hunk);
-        item.tooltip = row.tooltip;
         item.command = openCommand(row);
-        item.accessibilityInformation = { label: `${row.tooltip.replace(/\n/g, ", ")}, ${row.description}` };
         break;
     }
     return item;
@@ -107,11 +89,38 @@ export class EditsView extends StoreTree<EditRow> {
   protected updateHeader(): void {
     const files = pendingFiles(this.store.sessions);
     const found = this.store.reviewable.find(({ edits }) => edits?.smallest)?.edits?.smallest;
-    const message = found ? headline(found) : "";
-    if (message !== (this.view.message ?? "")) this.view.message = message;
-    this.view.description = this.progress.describe(this.store.sessions);
-    this.view.badge = files > 0 ? { value: files, tooltip: t("{0} to review", countText(files, "file")) } : undefined;
+    showHeader(this.view, {
+      message: found ? headline(found) : "",
+      description: this.progress.describe(this.store.sessions),
+      badge: files > 0 ? { value: files, tooltip: t("{0} to review", countText(files, "file")) } : undefined,
+    });
   }
+}
+
+type RowTexts = Parameters<typeof treeItem>[0];
+
+function textsOf(row: EditRow): RowTexts {
+  const { description } = row;
+  switch (row.kind) {
+    case "check":
+      return { ...row, screenReaderLabel: t("Check of what you accepted: {0}", row.tooltip) };
+    case "session": {
+      const screenReaderLabel = t("Proposed in the session {0}, {1}", row.label, description);
+      return { ...row, tooltip: `${row.label}\n${description}`, screenReaderLabel };
+    }
+    case "file": {
+      const { uri } = row.file;
+      const label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
+      return { ...row, label, screenReaderLabel: t("{0}, proposed", row.tooltip.replace(/\n/g, ", ")) };
+    }
+    case "hunk":
+      return { ...row, screenReaderLabel: `${row.tooltip.replace(/\n/g, ", ")}, ${description}` };
+  }
+}
+
+function collapsibleState(row: EditRow): vscode.TreeItemCollapsibleState {
+  const isParent = row.kind === "session" || (row.kind === "file" && !isDecidedAsWhole(row.file));
+  return isParent ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None;
 }
 
 /**

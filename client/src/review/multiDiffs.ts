@@ -6,6 +6,8 @@ import { editsOfStep, firstLine } from "./changeNavigation";
 import { baseUri, proposedUri } from "./diffUris";
 import type { FileEdits, Hunk } from "../protocolStates";
 import type { Store } from "../state";
+import { openMultiDiff } from "../ui/show";
+import { lineText } from "../ui/shownText";
 import { activeTab, allTabs } from "../ui/window";
 
 /** The content of a multi-file diff: all proposals of a session, or those of one plan step. */
@@ -111,7 +113,7 @@ export class MultiDiffs {
 
   /** Opens a multi-file diff with this label. Adds a number to the label if another diff has it. */
   async openAs(label: string, content: MultiDiffContent): Promise<void> {
-    await this.openMultiDiff(this.uniqueLabel(label, content), this.filesOf(content), content);
+    await this.openMultiDiff(this.uniqueLabel(lineText(label), content), this.filesOf(content), content);
   }
 
   /** Saves the content of the open multi-file diffs for the next window, and forgets the closed ones. */
@@ -150,7 +152,7 @@ export class MultiDiffs {
       baseUri(sessionId, file),
       proposedUri(sessionId, file, item),
     ]);
-    await vscode.commands.executeCommand("vscode.changes", label, resources);
+    await openMultiDiff(label, resources);
     // the command acts on the active editor, and the user may have chosen another one since
     if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
     const opened = activeTab();

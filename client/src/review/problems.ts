@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 import type { Diagnostic } from "../protocolStates";
 import type { Store } from "../state";
+import { errorIn } from "../ui/show";
 import { throttled } from "../ui/throttle";
 import { proposedUri } from "./diffUris";
 
@@ -46,9 +47,7 @@ export class ProposedProblems implements vscode.Disposable {
 
 /** Converts a problem of a proposed text. The server sends only errors (docs/protocol.md, `File`). */
 function toDiagnostic({ range, message, source }: Diagnostic): vscode.Diagnostic {
-  const shown = new vscode.Diagnostic(toRange(range), message, vscode.DiagnosticSeverity.Error);
-  shown.source = source ?? "Fairlead";
-  return shown;
+  return errorIn(toRange(range), message, source ?? "Fairlead");
 }
 
 export function toRange({ start, end }: Diagnostic["range"]): vscode.Range {

@@ -14,8 +14,7 @@ import type { AgentServer } from "../server/server";
 import { unsavedProposals, fileOf } from "./diffUris";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { showBriefly } from "../ui/window";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { askForText, showBriefly, showInformation, showWarning } from "../ui/show";
 
 export type Decision = "accept" | "reject";
 export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
@@ -73,10 +72,10 @@ export class Review {
 
   /** Asks for a reason, which may be empty, and rejects. Closing the box rejects nothing. */
   async rejectWithReason(sessionId: string, target: Target): Promise<void> {
-    const reason = await vscode.window.showInputBox({
+    const reason = await askForText({
       title: t("Agent: Reject with Reason"),
       prompt: t("The agent reads it before its next step, or with your next task."),
-      placeHolder: t("Reason (optional)"),
+      placeholder: t("Reason (optional)"),
     });
     if (reason === undefined) return;
     const given = reason.trim();

@@ -2,7 +2,6 @@
 
 import { t } from "@vscode/l10n";
 import { countText } from "../ui/format";
-import { escapeInvisible } from "../ui/text";
 import type { Session } from "../session";
 import type { Store } from "../state";
 import type { ChangeId, FileEdits, SmallestSet } from "../protocolStates";
@@ -59,7 +58,7 @@ export function headline(found: SmallestSet): string {
 
 /** Returns the texts for a result: those for one check, which name its command, or those for several checks. */
 const textsOf = ({ commands: [only = "", ...others] }: SmallestSet) =>
-  others.length > 0 ? SEVERAL_CHECKS : oneCheck(escapeInvisible(only));
+  others.length > 0 ? SEVERAL_CHECKS : oneCheck(only);
 
 const oneCheck = (command: string) => ({
   notNeeded: {

@@ -1,7 +1,6 @@
 // Finds a smallest set of changes with which one or all checks pass, and accepts it.
 
 import { t } from "@vscode/l10n";
-import * as vscode from "vscode";
 import { checkParam, type Checks } from "../plan/checks";
 import { method, type AgentEvent } from "../protocol";
 import type { SmallestSet } from "../protocolStates";
@@ -13,7 +12,7 @@ import { plainMessage } from "../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
 import { sessionWithSet } from "./smallestMarks";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { showInformation, showWarning, withProgress } from "../ui/show";
 
 const TITLE = t("Finding the smallest set that passes");
 const REVIEW_OTHERS = t("Review the Others First");
@@ -55,8 +54,7 @@ export class SmallestSets {
   /** Searches and shows the progress. If the user cancels, the result has the smallest set found so far, if any. */
   private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
     const { sessionId } = params;
-    const options = { location: vscode.ProgressLocation.Notification, title: TITLE, cancellable: true };
-    return vscode.window.withProgress(options, async (progress, token) => {
+    return withProgress({ title: TITLE, cancellable: true }, async (report, token) => {
       let handle: string | undefined;
       const stop = (): void => {
         if (token.isCancellationRequested && handle !== undefined)
@@ -68,7 +66,7 @@ export class SmallestSets {
           handle = event.handle;
           stop(); // the user may have cancelled before the search had a handle
         }
-        progress.report({ message: progressText(event) });
+        report(progressText(event));
       });
       token.onCancellationRequested(stop);
       try {

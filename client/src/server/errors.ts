@@ -1,7 +1,7 @@
 // Failures of requests to the server, and how the user learns of them.
 
 import { t } from "@vscode/l10n";
-import { showWarning } from "../ui/showMessage";
+import { showWarning } from "../ui/show";
 
 /** The server could not be started. The user has seen the reason. */
 export class NotStarted extends Error {}

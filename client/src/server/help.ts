@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { NEWEST, OLDEST, type Attempt } from "./python";
 import { pythonHelp } from "./pythonHelp";
-import { showError } from "../ui/showMessage";
+import { showError } from "../ui/show";
 
 const SCHEME = "fairlead-help";
 let text = "";

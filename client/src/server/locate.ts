@@ -5,6 +5,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { withProgress } from "../ui/show";
 import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, NEWEST, OLDEST, type Attempt, type Python } from "./python";
@@ -63,7 +64,7 @@ export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.
   try {
     const folder = await environmentFolder(context, wheel);
     if (await isEnvironmentReady(folder, cloud)) return;
-    await withProgress("Fairlead", log, async (report, signal) =>
+    await setUpWithProgress("Fairlead", log, async (report, signal) =>
       addExtra(folder, packages(wheel, await findUv()), cloud, report, signal),
     );
   } catch (error) {
@@ -81,7 +82,7 @@ async function setUp(folder: string, wheel: string, log: vscode.LogOutputChannel
   const { python, attempts } = await findPython(candidates(extensionPython), { withUv: uv !== undefined });
   for (const attempt of attempts) log.info(`Python: ${attempt.command} ${attempt.problem}`);
   if (python) log.info(`Python ${python.version.join(".")} at ${python.executable}`);
-  await withProgress(t("Fairlead: setting up"), log, async (report, signal) => {
+  await setUpWithProgress(t("Fairlead: setting up"), log, async (report, signal) => {
     const executable = (python ?? (await pythonOfUv(uv, attempts, report, signal))).executable;
     await makeEnvironment(folder, executable, packages(wheel, uv), report, signal);
   });
@@ -119,25 +120,22 @@ function packages(wheel: string, uv: string | undefined): Packages {
   };
 }
 
-async function withProgress(
+async function setUpWithProgress(
   title: string,
   log: vscode.LogOutputChannel,
   work: (report: (message: string) => void, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-    async (progress, token) => {
-      const abort = new AbortController();
-      token.onCancellationRequested(() => {
-        abort.abort();
-      });
-      const report = (message: string): void => {
-        log.info(message);
-        progress.report({ message });
-      };
-      await work(report, abort.signal);
-    },
-  );
+  await withProgress({ title, cancellable: true }, async (report, token) => {
+    const abort = new AbortController();
+    token.onCancellationRequested(() => {
+      abort.abort();
+    });
+    const logAndReport = (message: string): void => {
+      log.info(message);
+      report(message);
+    };
+    await work(logAndReport, abort.signal);
+  });
 }
 
 function* candidates(extensionPython: string | undefined): Iterable<readonly string[]> {

@@ -3,13 +3,13 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { askForText, pick, showBriefly, type PickTexts } from "../ui/show";
 import { hasAccess, settingsFor, urlProblem, type AccessChoice, type AccessSettings } from "./access";
-import { showBriefly } from "../ui/window";
 
 export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
 
-interface AccessOption extends vscode.QuickPickItem {
+interface AccessOption extends PickTexts {
   /** Asks for what this kind of access needs. Returns false if the user closes a box or leaves it empty. */
   readonly configure: () => Promise<boolean>;
 }
@@ -28,12 +28,9 @@ export class ModelAccess {
 
   /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
   async setApiKey(): Promise<boolean> {
-    const key = await vscode.window.showInputBox({
-      title: t("Agent: Set API Key"),
-      prompt: t("Saved in VS Code's secret storage. Leave it empty to remove the key."),
-      password: true,
-      ignoreFocusOut: true,
-    });
+    const prompt = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
+    const texts = { title: t("Agent: Set API Key"), prompt };
+    const key = await askForText(texts, { password: true, ignoreFocusOut: true });
     if (key === undefined) return false;
     const isSet = key.trim() !== "";
     if (isSet) await this.secrets.store(API_KEY_SECRET, key.trim());
@@ -43,20 +40,23 @@ export class ModelAccess {
   }
 
   /** Asks for the kind of access and configures it. Returns false if the user closes a box or leaves it empty. */
-  async ask(placeHolder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
+  async ask(placeholder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
     const options: AccessOption[] = [
       {
-        label: t("$(key) Anthropic API key"),
+        icon: "key",
+        label: t("Anthropic API key"),
         detail: t("Saved in VS Code's secret storage."),
         configure: () => this.configureKey(),
       },
       {
-        label: t("$(server) Local model or another server"),
+        icon: "server",
+        label: t("Local model or another server"),
         detail: t("Any server that speaks the Messages API, such as Ollama. Most local ones need no key."),
         configure: () => this.configureServer(),
       },
       {
-        label: "$(cloud) Amazon Bedrock",
+        icon: "cloud",
+        label: "Amazon Bedrock",
         detail: t("Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK."),
         configure: () =>
           configureCloud(
@@ -65,16 +65,13 @@ export class ModelAccess {
           ),
       },
       {
-        label: "$(cloud) Google Vertex AI",
+        icon: "cloud",
+        label: "Google Vertex AI",
         detail: t("Uses Google's application default credentials."),
         configure: () => configureCloud("vertex", t("The model's name in Vertex AI, such as claude-...@20260901.")),
       },
     ];
-    const chosen = await vscode.window.showQuickPick(options, {
-      title: TITLE,
-      placeHolder,
-      ignoreFocusOut: true,
-    });
+    const chosen = await pick(options, { title: TITLE, placeholder }, true);
     return chosen ? chosen.configure() : false;
   }
 
@@ -85,16 +82,12 @@ export class ModelAccess {
   }
 
   private async configureServer(): Promise<boolean> {
-    const baseUrl = await vscode.window.showInputBox({
-      title: TITLE,
-      prompt:
-        vscode.env.remoteName === undefined
-          ? t("The server's base URL.")
-          : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs."),
-      value: "http://localhost:11434",
-      validateInput: urlProblem,
-      ignoreFocusOut: true,
-    });
+    const prompt =
+      vscode.env.remoteName === undefined
+        ? t("The server's base URL.")
+        : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs.");
+    const input = { value: "http://localhost:11434", problem: urlProblem, ignoreFocusOut: true };
+    const baseUrl = await askForText({ title: TITLE, prompt }, input);
     if (baseUrl === undefined) return false;
     const model = await askModel(t("The model's name, as the server knows it."));
     if (model === undefined) return false;
@@ -111,11 +104,8 @@ export class ModelAccess {
     if (!(await this.secrets.get(API_KEY_SECRET))) return true;
     const remove = { label: t("Remove the saved API key"), detail: t("For a server that needs no key.") };
     const send = { label: t("Send the saved API key to this server"), detail: t("With every request to {0}.", host) };
-    const chosen = await vscode.window.showQuickPick([remove, send], {
-      title: TITLE,
-      placeHolder: t("An API key is saved. May {0} get it?", host),
-      ignoreFocusOut: true,
-    });
+    const placeholder = t("An API key is saved. May {0} get it?", host);
+    const chosen = await pick([remove, send], { title: TITLE, placeholder }, true);
     if (chosen === remove) await this.secrets.delete(API_KEY_SECRET);
     return chosen !== undefined;
   }
@@ -129,12 +119,8 @@ async function configureCloud(provider: string, prompt: string): Promise<boolean
 }
 
 async function askModel(prompt: string): Promise<string | undefined> {
-  const model = await vscode.window.showInputBox({
-    title: TITLE,
-    prompt,
-    value: accessSettings().model,
-    ignoreFocusOut: true,
-  });
+  const input = { value: accessSettings().model, ignoreFocusOut: true };
+  const model = await askForText({ title: TITLE, prompt }, input);
   return model?.trim() === "" ? undefined : model?.trim();
 }
 

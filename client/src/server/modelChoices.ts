@@ -4,7 +4,13 @@ import { t } from "@vscode/l10n";
 
 export type ModelChoice =
   | { readonly kind: "heading"; readonly label: string }
-  | { readonly kind: "setting"; readonly name: "model" | "effort"; readonly value: string; readonly label: string }
+  | {
+      readonly kind: "setting";
+      readonly name: "model" | "effort";
+      readonly value: string;
+      readonly label: string;
+      readonly isCurrent: boolean;
+    }
   | { readonly kind: "other" | "settings"; readonly label: string };
 
 /** The values that package.json allows for the setting `effort`; empty: the model's default. */
@@ -26,8 +32,7 @@ export function modelChoices(model: string, effort: string, known: readonly stri
   const models = [...new Set([model, ...known])].filter((name) => name !== "");
   const efforts = [...new Set([...EFFORTS, effort])];
   const row = (name: "model" | "effort", value: string, label: string): ModelChoice => {
-    const isCurrent = value === (name === "model" ? model : effort);
-    return { kind: "setting", name, value, label: isCurrent ? `$(check) ${label}` : label };
+    return { kind: "setting", name, value, label, isCurrent: value === (name === "model" ? model : effort) };
   };
   return [
     { kind: "heading", label: t("Model") },

@@ -7,7 +7,7 @@ import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
 import { setContextKey } from "../ui/contextKeys";
-import { showError, showInformation } from "../ui/showMessage";
+import { showError, showInformation, withProgress } from "../ui/show";
 
 /** Asks for the kind of access, then tests it. */
 export async function setUpModel(access: ModelAccess, server: AgentServer): Promise<void> {
@@ -16,12 +16,8 @@ export async function setUpModel(access: ModelAccess, server: AgentServer): Prom
 }
 
 async function testModel(access: ModelAccess, server: AgentServer): Promise<void> {
-  const options = {
-    location: vscode.ProgressLocation.Notification,
-    title: t("Fairlead: waiting for the model's answer"),
-  };
   try {
-    const { model } = await vscode.window.withProgress(options, async () => {
+    const { model } = await withProgress({ title: t("Fairlead: waiting for the model's answer") }, async () => {
       await server.sendApiKey();
       return server.request<{ model: string }>(method.testModel, {});
     });

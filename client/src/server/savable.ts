@@ -3,8 +3,8 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { visibleText } from "../ui/shownText";
 import type { TextDocumentEdit } from "vscode-languageclient/node";
-import { escapeInvisible } from "../ui/text";
 
 /** Part of VS Code's API since version 1.100. */
 interface Encoder {
@@ -56,6 +56,6 @@ async function encodingProblem(document: EncodedDocument, name: string, text: st
     "{0} has the encoding {1}, which cannot represent {2}. Save it in UTF-8, then try again.",
     name,
     encoding,
-    lost.slice(0, 5).map(escapeInvisible).join(" "),
+    lost.slice(0, 5).map(visibleText).join(" "),
   );
 }

@@ -8,6 +8,7 @@ import {
   ErrorCodes,
   LanguageClient,
   ShowMessageNotification,
+  ShowMessageRequest,
   State,
   type ClientCapabilities,
   type LanguageClientOptions,
@@ -39,7 +40,7 @@ import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolders } from "./storage";
 import type { Store } from "../state";
 import { setContextKey } from "../ui/contextKeys";
-import { showError, showFromServer } from "../ui/showMessage";
+import { showError, showFromServer, showTitle } from "../ui/show";
 
 const CONNECTION_LOST = new Set<unknown>([
   ErrorCodes.PendingResponseRejected,
@@ -233,7 +234,10 @@ export class AgentServer implements vscode.Disposable {
     };
     const client = new QuietClient("fairlead", "Fairlead", { run, debug: run }, options);
     client.registerFeature(new ClientFeatures());
-    client.onNotification(ShowMessageNotification.type, showFromServer);
+    client.onNotification(ShowMessageNotification.type, (params) => {
+      showFromServer(params);
+    });
+    client.onRequest(ShowMessageRequest.type, showFromServer);
     client.onNotification(method.plan, (plan: Plan) => {
       this.store.setPlan(plan);
     });
@@ -358,7 +362,7 @@ function fileFilter(): Middleware {
 /** Shows the server's CodeLenses and code actions in the user's language. */
 function titleTranslation(): Middleware {
   const translate = (command: vscode.Command | undefined): void => {
-    if (command) command.title = translateTitle(command.title);
+    if (command) showTitle(command, translateTitle(command.title));
   };
   return {
     provideCodeLenses: async (document, token, next) => {
@@ -368,7 +372,7 @@ function titleTranslation(): Middleware {
     },
     provideCodeActions: async (document, range, context, token, next) => {
       const actions = await next(document, range, context, token);
-      for (const action of actions ?? []) action.title = translateTitle(action.title);
+      for (const action of actions ?? []) showTitle(action, translateTitle(action.title));
       return actions;
     },
   };

@@ -2,6 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
+import { askForText, pick } from "../ui/show";
 import { modelChoices, withChosen, type ModelChoice } from "./modelChoices";
 
 /** The search in the settings editor for the settings that decide which model answers. */
@@ -16,12 +17,13 @@ export async function switchModel(memory: vscode.Memento): Promise<void> {
   const known = [...earlier, settings.inspect<string>("model")?.defaultValue ?? ""];
   const rows = modelChoices(current.model, current.effort, known).map((choice) => ({
     label: choice.label,
-    kind: choice.kind === "heading" ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
+    icon: choice.kind === "setting" && choice.isCurrent ? "check" : "",
+    isHeading: choice.kind === "heading",
     choice,
   }));
-  const chosen = await vscode.window.showQuickPick(rows, {
+  const chosen = await pick(rows, {
     title: t("Agent: Switch Model"),
-    placeHolder: t("The next task uses it."),
+    placeholder: t("The next task uses it."),
   });
   if (chosen)
     await apply(chosen.choice, current.model, async (model) => {
@@ -35,21 +37,23 @@ async function apply(choice: ModelChoice, current: string, remember: (model: str
       await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
       return;
     case "other": {
-      const model = await vscode.window.showInputBox({
-        title: t("Agent: Switch Model"),
-        prompt: t("The model's name, as the server knows it."),
-        value: current,
-      });
-      if (model?.trim())
-        await apply({ kind: "setting", name: "model", value: model.trim(), label: "" }, current, remember);
+      const texts = { title: t("Agent: Switch Model"), prompt: t("The model's name, as the server knows it.") };
+      const model = await askForText(texts, { value: current });
+      if (model?.trim()) await applySetting("model", model.trim(), remember);
       return;
     }
     case "setting":
-      await vscode.workspace
-        .getConfiguration("fairlead")
-        .update(choice.name, choice.value, vscode.ConfigurationTarget.Global);
-      if (choice.name === "model") await remember(choice.value);
+      await applySetting(choice.name, choice.value, remember);
       return;
     case "heading":
   }
+}
+
+async function applySetting(
+  name: "model" | "effort",
+  value: string,
+  remember: (model: string) => Promise<void>,
+): Promise<void> {
+  await vscode.workspace.getConfiguration("fairlead").update(name, value, vscode.ConfigurationTarget.Global);
+  if (name === "model") await remember(value);
 }

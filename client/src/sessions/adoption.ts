@@ -6,8 +6,7 @@ import { method, type FormerFolder, type FormerFoldersResult } from "../protocol
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { oneOrMany } from "../ui/format";
-import { showBriefly } from "../ui/window";
-import { showInformation } from "../ui/showMessage";
+import { pick, showBriefly, showInformation, type PickTexts } from "../ui/show";
 
 export async function adoptSessions(server: AgentServer): Promise<void> {
   const found = await orShowWarning(() => server.request<FormerFoldersResult>(method.formerFolders, {}));
@@ -16,9 +15,9 @@ export async function adoptSessions(server: AgentServer): Promise<void> {
     void showInformation(t("All folders that have saved sessions still exist."));
     return;
   }
-  const chosen = await vscode.window.showQuickPick(found.folders.map(choice), {
+  const chosen = await pick(found.folders.map(choice), {
     title: t("Agent: Adopt the Sessions of a Renamed Folder"),
-    placeHolder: t("Choose the path that this folder had before."),
+    placeholder: t("Choose the path that this folder had before."),
   });
   const folder = chosen && (await pickFolder());
   if (!folder) return;
@@ -28,7 +27,7 @@ export async function adoptSessions(server: AgentServer): Promise<void> {
   if (result) showBriefly(oneOrMany(result.adopted, t("1 session now belongs to “{0}”.", folder.name), listed));
 }
 
-function choice({ uri, sessions }: FormerFolder): vscode.QuickPickItem & { readonly uri: string } {
+function choice({ uri, sessions }: FormerFolder): PickTexts & { readonly uri: string } {
   const { fsPath } = vscode.Uri.parse(uri);
   const description = oneOrMany(
     sessions,

@@ -2,6 +2,8 @@
 //
 // HTML is shown as text, and images are not fetched (docs/faults.md 41).
 
+import { visibleText } from "../ui/shownText";
+
 /** Returns the text as a code block. Its fence is longer than any run of backticks in the text. */
 export function fenced(text: string, language = ""): string {
   const ticks = "`".repeat(Math.max(3, longestBacktickRun(text) + 1));
@@ -25,11 +27,11 @@ export function safeMarkdown(text: string): string {
     if (plain.length > 0) parts.push(withoutHtml(plain.join("\n")));
     plain = [];
   };
-  const lines = text.replace(/\r\n?/g, "\n").split("\n");
+  const lines = visibleText(text).split("\n");
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
-    // any words may follow the fence; the flag s lets `.` match a line separator (U+2028) among them
-    const opening = /^ {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))$/s.exec(line);
+    // any words may follow the fence
+    const opening = /^ {0,3}(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line);
     const fence = opening?.[1] ?? opening?.[3];
     if (fence === undefined) {
       plain.push(line);

@@ -10,8 +10,7 @@ import { method, scheme, type PageResult, type RecordResult } from "../protocol"
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
-import { showBriefly } from "../ui/window";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { pick, showBriefly, showInformation, showWarning } from "../ui/show";
 
 const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/Command Permissions.md" });
 
@@ -129,7 +128,7 @@ async function pickRepository(root?: vscode.Uri): Promise<CommitInput | undefine
   if (inputs.length < 2) return inputs[0];
   const items = inputs.map((each) => ({ label: each.name, each }));
   const title = t("Agent: Commit Message from Record");
-  return (await vscode.window.showQuickPick(items, { title, placeHolder: t("For which repository?") }))?.each;
+  return (await pick(items, { title, placeholder: t("For which repository?") }))?.each;
 }
 
 /** Returns whether a message may replace what the user wrote. Asks the user if that would lose text. */

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { completionsAt, type Mentionable } from "../context/completions";
 import { mentionable } from "../context/contextItems";
 import { setContextKey } from "../ui/contextKeys";
+import { pickBox, showRows, type PickTexts } from "../ui/show";
 import { acceptedPrompt, completedText, promptChoices, type PromptChoice } from "./promptChoices";
 
 const HISTORY_KEY = "fairlead.prompts";
@@ -25,13 +26,11 @@ export class Prompts {
   /** Asks for a task. Returns undefined if the user closes the box or switches to the editor. */
   async ask(title: string, placeholder = t("What should the agent do?")): Promise<string | undefined> {
     this.onOpen();
-    const pick = vscode.window.createQuickPick<vscode.QuickPickItem & PromptChoice>();
+    const pick = pickBox<PickTexts & PromptChoice>({ title, placeholder });
     const editorButton = {
       iconPath: new vscode.ThemeIcon("edit"),
       tooltip: t("Write the Task in an Editor (Several Lines)"),
     };
-    pick.title = title;
-    pick.placeholder = placeholder;
     pick.ignoreFocusOut = true;
     pick.buttons = [editorButton];
     pick.value = this.draft;
@@ -43,11 +42,10 @@ export class Prompts {
         "completing",
         rows.some(({ completed }) => completed !== undefined),
       );
-      pick.items = rows.map((choice) => ({
-        ...choice,
-        alwaysShow: true,
-        kind: choice.prompt === "" ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
-      }));
+      showRows(
+        pick,
+        rows.map((choice) => ({ ...choice, alwaysShow: true, isHeading: choice.prompt === "" })),
+      );
       // VS Code selects the first row, but Enter in an empty box must not run a task
       if (pick.value.trim() === "") pick.activeItems = [];
     };
@@ -68,14 +66,14 @@ export class Prompts {
       onValue();
       return true;
     };
-    const completeActive = (): unknown => completeWith(pick.activeItems[0]);
+    const completeActive = (): unknown => completeWith(pick.activeItems[0]?.row);
     this.completeInBox = completeActive;
     pick.onDidChangeValue(onValue);
     onValue();
     const prompt = await new Promise<string | undefined>((resolve) => {
       pick.onDidAccept(() => {
-        if (completeWith(pick.selectedItems[0])) return;
-        const accepted = acceptedPrompt(pick.value, pick.selectedItems[0]);
+        if (completeWith(pick.selectedItems[0]?.row)) return;
+        const accepted = acceptedPrompt(pick.value, pick.selectedItems[0]?.row);
         if (accepted !== undefined) resolve(accepted);
       });
       pick.onDidTriggerButton(() => {

@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import { applyCompletion, type Completion } from "../context/completions";
 
 export interface PromptChoice {
+  readonly icon?: string;
   readonly label: string;
   readonly description?: string;
   /** The task that the row runs; empty for the heading. With `completed`, the row runs nothing, and this is `typed`. */
@@ -34,7 +35,8 @@ export function promptChoices(
     const rows = completions
       .filter(({ isExact }) => !isExact)
       .map((completion) => ({
-        label: `$(${ICONS[completion.kind]}) ${completion.mention}`,
+        icon: ICONS[completion.kind],
+        label: completion.mention,
         description: completion.description,
         prompt: typed,
         typed,
@@ -43,11 +45,11 @@ export function promptChoices(
     const isComplete = rows.length === 0 || completions.some(({ isExact }) => isExact);
     // VS Code moves rows that match the typed text to the top; this row must not match while a mention is unfinished
     const run = isComplete
-      ? { label: `$(play) ${typed}`, prompt: typed, typed }
-      : { label: t("$(play) Run"), description: typed, prompt: typed, typed };
+      ? { icon: "play", label: typed, prompt: typed, typed }
+      : { icon: "play", label: t("Run"), description: typed, prompt: typed, typed };
     return isComplete ? [run, ...rows] : [...rows, run];
   }
-  const rows = earlier.map((prompt) => ({ label: `$(history) ${prompt.replace(/\s+/g, " ")}`, prompt, typed }));
+  const rows = earlier.map((prompt) => ({ icon: "history", label: prompt, prompt, typed }));
   return rows.length > 0 ? [{ label: t("Earlier tasks"), prompt: "", typed }, ...rows] : [];
 }
 

@@ -1,7 +1,6 @@
 // Rewinds a session to its state before a prompt, or begins a new session with that state.
 
 import { t } from "@vscode/l10n";
-import * as vscode from "vscode";
 import { method, type OpenedSession, type RewindResult, type RewindScope } from "../protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../server/errors";
@@ -9,26 +8,30 @@ import type { AgentServer } from "../server/server";
 import { isRewindable, type PromptEntry, type Session } from "../session";
 import type { Store } from "../state";
 import { countText } from "../ui/format";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { pick, showInformation, showWarning, type PickTexts } from "../ui/show";
+import { lineText } from "../ui/shownText";
 
-interface ScopeItem extends vscode.QuickPickItem {
+interface ScopeRow extends PickTexts {
   readonly scope: RewindScope;
 }
 
-const SCOPES: readonly ScopeItem[] = [
+const SCOPES: readonly ScopeRow[] = [
   {
     scope: "everything",
-    label: t("$(discard) Conversation, Plan and Changes"),
+    icon: "discard",
+    label: t("Conversation, Plan and Changes"),
     detail: t("Also undoes what you accepted later, except in files where that text has changed since."),
   },
   {
     scope: "conversation",
-    label: t("$(comment-discussion) Conversation Only"),
+    icon: "comment-discussion",
+    label: t("Conversation Only"),
     detail: t("The plan, the proposed changes and your files stay as they are."),
   },
   {
     scope: "fork",
-    label: t("$(repo-forked) New Session from Here"),
+    icon: "repo-forked",
+    label: t("New Session from Here"),
     detail: t("Starts from the state before this message. This session and your files stay."),
   },
 ];
@@ -50,10 +53,10 @@ export class Rewinds {
       void showInformation(t("This conversation has no message to rewind to."));
       return;
     }
-    const items = prompts.map((prompt) => ({ label: prompt.text.replace(/\s+/g, " ").slice(0, 200), prompt }));
-    const chosen = await vscode.window.showQuickPick(items, {
+    const items = prompts.map((prompt) => ({ label: lineText(prompt.text, 200), prompt }));
+    const chosen = await pick(items, {
       title: t("Agent: Rewind “{0}”", session.title),
-      placeHolder: t("Rewind to before which message?"),
+      placeholder: t("Rewind to before which message?"),
     });
     if (chosen) await this.rewind(session, chosen.prompt);
   }
@@ -64,9 +67,9 @@ export class Rewinds {
    */
   async rewind(session: Session, { checkpoint }: PromptEntry): Promise<void> {
     if (checkpoint === null) return;
-    const chosen = await vscode.window.showQuickPick(SCOPES, {
+    const chosen = await pick(SCOPES, {
       title: t("Agent: Rewind to Before This Message"),
-      placeHolder: t("What should be restored?"),
+      placeholder: t("What should be restored?"),
     });
     if (!chosen || !(await this.ensureStopped(session, chosen.scope))) return;
     const params = { sessionId: session.id, checkpoint, scope: chosen.scope };

@@ -17,7 +17,7 @@ import type { Store } from "../state";
 import { sessionName } from "../questions/noticeTexts";
 import { earlyEnd, pauseReason, isReadyToGo } from "../questions/waiting";
 import { plainSummary } from "../ui/text";
-import { showError, showInformation } from "../ui/showMessage";
+import { showError, showInformation } from "../ui/show";
 
 /** A task with a prompt. */
 interface PromptTask {

@@ -1,7 +1,7 @@
 // The user's actions on sessions: show, continue, steer and delete. Also loads the transcripts of earlier windows.
 
 import { t } from "@vscode/l10n";
-import * as vscode from "vscode";
+import type * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
 import { method, type OpenedSession } from "../protocol";
 import type { Runs } from "./runs";
@@ -10,8 +10,7 @@ import type { AgentServer } from "../server/server";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { showBriefly } from "../ui/window";
-import { showInformation, showWarning } from "../ui/showMessage";
+import { askForText, pick, showBriefly, showInformation, showWarning } from "../ui/show";
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. A failed request does not count. */
@@ -61,12 +60,12 @@ export class Sessions implements vscode.Disposable {
       return;
     }
     if (warnIfStarting(session)) return;
-    const text = await vscode.window.showInputBox({
+    const texts = {
       title: t("Agent: Tell the Agent (“{0}”)", session.title),
       prompt: t("The agent reads this after its current action."),
-      placeHolder: t("What should the agent know?"),
-      ignoreFocusOut: true,
-    });
+      placeholder: t("What should the agent know?"),
+    };
+    const text = await askForText(texts, { ignoreFocusOut: true });
     if (text !== undefined && text.trim() !== "") await this.sendMessage(session.id, text);
   }
 
@@ -114,11 +113,11 @@ export class Sessions implements vscode.Disposable {
       return undefined;
     }
     const choices = sessionNodes(idle, this.store.active, Date.now()).map(
-      ({ icon, label, description, sessionId }) => ({ label: `$(${icon}) ${label}`, description, sessionId }),
+      ({ icon, label, description, sessionId }) => ({ icon, label, description, sessionId }),
     );
-    const chosen = await vscode.window.showQuickPick(choices, {
+    const chosen = await pick(choices, {
       title: t("Agent: Continue Session"),
-      placeHolder: t("Choose the session to continue."),
+      placeholder: t("Choose the session to continue."),
     });
     return chosen && this.store.get(chosen.sessionId);
   }

@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../state";
 import { openRequests } from "../questions/waiting";
-import { showRow, StoreTree } from "../ui/tree";
+import { showHeader, type TreeItem } from "../ui/show";
+import { rowItem, StoreTree } from "../ui/tree";
 
 const MINUTE = 60_000;
 
@@ -19,12 +20,11 @@ export class SessionsView extends StoreTree<SessionNode> {
     super("fairlead.sessions", store, (change) => ["list", "sessions", "approvals"].includes(change));
   }
 
-  getTreeItem(node: SessionNode): vscode.TreeItem {
-    const item = new vscode.TreeItem({ label: node.label, highlights: node.isShown ? [[0, node.label.length]] : [] });
+  getTreeItem(node: SessionNode): TreeItem {
+    const item = rowItem(node, vscode.TreeItemCollapsibleState.None, node.isShown);
     item.id = node.sessionId;
     item.contextValue = `session ${node.state}`;
     item.command = { command: "fairlead.showSession", title: t("Show"), arguments: [node] };
-    showRow(item, node);
     return item;
   }
 
@@ -39,7 +39,7 @@ export class SessionsView extends StoreTree<SessionNode> {
 
   protected updateHeader(): void {
     const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
-    this.view.badge =
-      others.length > 0 ? { value: others.length, tooltip: t("Another session is waiting for you") } : undefined;
+    const badge = { value: others.length, tooltip: t("Another session is waiting for you") };
+    showHeader(this.view, { badge: others.length > 0 ? badge : undefined });
   }
 }

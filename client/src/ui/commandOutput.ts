@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import { duration } from "./format";
 import type { CommandEnded, CommandStarted } from "../protocol";
-import { escapeInvisible } from "./text";
+import { lineText, visibleText } from "./shownText";
 
 /** When the output is more than twice this long, it is cut to about this many of its last characters. */
 const KEPT_CHARACTERS = 500_000;
@@ -17,17 +17,15 @@ export class CommandOutput {
 
   constructor(readonly started: CommandStarted) {
     const network = started.network ? t("with the network") : "";
-    const services = started.services.length > 0 ? t("with {0}", escapeInvisible(started.services.join(", "))) : "";
-    const where = [MODE_TEXTS[started.mode], network, services, escapeInvisible(started.cwd)]
-      .filter(Boolean)
-      .join(" · ");
-    this.header = `${bold(`$ ${withCrLf(escapeInvisible(started.command))}`)}\r\n${dim(where)}\r\n`;
+    const services = started.services.length > 0 ? t("with {0}", visibleText(started.services.join(", "))) : "";
+    const where = [MODE_TEXTS[started.mode], network, services, visibleText(started.cwd)].filter(Boolean).join(" · ");
+    this.header = `${bold(`$ ${withCrLf(visibleText(started.command))}`)}\r\n${dim(where)}\r\n`;
   }
 
   /** The title of the terminal. */
   get name(): string {
     const { command, handle } = this.started;
-    const short = escapeInvisible(command).replace(/\s+/g, " ").slice(0, 40);
+    const short = lineText(command).slice(0, 40);
     return handle === null ? short : `${handle}: ${short}`;
   }
 

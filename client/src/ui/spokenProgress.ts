@@ -10,14 +10,14 @@ import { activityText } from "../conversation/stateView";
 import { sessionName } from "../questions/noticeTexts";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import { visibleText, withoutLinks } from "./text";
+import { withProgress } from "./show";
 import { throttled } from "./throttle";
 
 /** The notification of a run. */
 interface Spoken {
   text: string;
   /** Undefined until VS Code shows the notification. */
-  progress: vscode.Progress<{ message: string }> | undefined;
+  report: ((message: string) => void) | undefined;
   readonly end: () => void;
 }
 
@@ -60,15 +60,14 @@ export class SpokenProgress implements vscode.Disposable {
       end();
     }
     for (const session of wanted) {
-      const text = withoutLinks(visibleText(activityText(session)));
-      this.say(this.spoken.get(session.id) ?? this.begin(session), text);
+      this.say(this.spoken.get(session.id) ?? this.begin(session), activityText(session));
     }
   }
 
   private say(spoken: Spoken, text: string): void {
     if (text === spoken.text) return;
     spoken.text = text;
-    spoken.progress?.report({ message: text });
+    spoken.report?.(text);
   }
 
   private begin(session: Session): Spoken {
@@ -76,12 +75,11 @@ export class SpokenProgress implements vscode.Disposable {
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const spoken: Spoken = { text: "", progress: undefined, end };
+    const spoken: Spoken = { text: "", report: undefined, end };
     this.spoken.set(session.id, spoken);
-    const options = { location: vscode.ProgressLocation.Notification, title: sessionName(session), cancellable: true };
-    void vscode.window.withProgress(options, (progress: vscode.Progress<{ message: string }>, token) => {
-      spoken.progress = progress;
-      progress.report({ message: spoken.text });
+    void withProgress({ title: sessionName(session), cancellable: true }, (report, token) => {
+      spoken.report = report;
+      report(spoken.text);
       token.onCancellationRequested(() => this.stop(session.id));
       return ended;
     });

@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { relative } from "../folders";
 import type { ReviewProgress } from "../review/editRows";
+import { showStatus, statusItem } from "./show";
 import { reviewText, statusTexts } from "./statusTexts";
 import { throttled } from "./throttle";
 import type { Store } from "../state";
@@ -11,16 +12,8 @@ import type { Store } from "../state";
 const SECOND = 1000;
 
 export class Status implements vscode.Disposable {
-  private readonly agentItem = vscode.window.createStatusBarItem(
-    "fairlead.status",
-    vscode.StatusBarAlignment.Left,
-    100,
-  );
-  private readonly reviewItem = vscode.window.createStatusBarItem(
-    "fairlead.review",
-    vscode.StatusBarAlignment.Left,
-    99,
-  );
+  private readonly agentItem = statusItem("fairlead.status", "Agent", 100);
+  private readonly reviewItem = statusItem("fairlead.review", "Agent: Review", 99);
   private readonly redraw = throttled(() => {
     this.draw();
   });
@@ -31,8 +24,6 @@ export class Status implements vscode.Disposable {
     private readonly store: Store,
     private readonly progress: ReviewProgress,
   ) {
-    this.agentItem.name = "Agent";
-    this.reviewItem.name = "Agent: Review";
     this.reviewItem.command = "fairlead.nextChange";
     this.unsubscribe = store.onChange((change) => {
       if (change !== "conversation") this.redraw.schedule();
@@ -55,12 +46,10 @@ export class Status implements vscode.Disposable {
       return;
     }
     const now = Date.now();
-    const { text, tooltip, isWaiting } = statusTexts(active, sessions, now, relative);
-    this.agentItem.text = text;
-    this.agentItem.tooltip = tooltip;
+    const { isWaiting, ...texts } = statusTexts(active, sessions, now, relative);
     this.agentItem.backgroundColor = isWaiting ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     this.agentItem.command = isWaiting ? "fairlead.answer" : "fairlead.plan.focus";
-    this.agentItem.show();
+    showStatus(this.agentItem, texts);
     // the text counts the seconds until a failed request is sent again
     if (active?.retry && active.retry.at > now)
       this.countdown = setTimeout(() => {
@@ -74,8 +63,7 @@ export class Status implements vscode.Disposable {
       this.reviewItem.hide();
       return;
     }
-    this.reviewItem.text = `$(diff-multiple) ${reviewText(left, total)}`;
-    this.reviewItem.tooltip = t("Left to review: {0} of {1} proposed files.\nShow the next change.", left, total);
-    this.reviewItem.show();
+    const tooltip = t("Left to review: {0} of {1} proposed files.\nShow the next change.", left, total);
+    showStatus(this.reviewItem, { icon: "diff-multiple", text: reviewText(left, total), tooltip });
   }
 }

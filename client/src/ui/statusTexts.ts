@@ -7,9 +7,10 @@ import { sessionName } from "../questions/noticeTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../questions/waiting";
 import { isReplay, type Session } from "../session";
 import { contextUsage, countText, usageSummary } from "./format";
-import { escapeInvisible } from "./text";
+import { lineText } from "./shownText";
 
-export interface StatusTexts {
+export interface AgentTexts {
+  readonly icon: string;
   readonly text: string;
   readonly tooltip: string;
   /** Whether something waits for the user, apart from a pause or a plan of the session that the views show. */
@@ -25,7 +26,7 @@ export function statusTexts(
   sessions: readonly Session[],
   now: number,
   relative: (uri: string) => string,
-): StatusTexts {
+): AgentTexts {
   const waiting = waitingCount(sessions, active);
   const running = sessions.filter((session) => session.running);
   const others = running.length - Number(active?.running === true);
@@ -39,7 +40,8 @@ export function statusTexts(
         ? t("Agent: retrying in {0} s", retrySeconds)
         : [activeText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
   return {
-    text: `$(${icon}) ${what}${isReplay(active) ? t(" (replay)") : ""}`,
+    icon,
+    text: `${what}${isReplay(active) ? t(" (replay)") : ""}`,
     tooltip: tooltip(active, sessions, relative),
     isWaiting: waiting > 0,
   };
@@ -86,7 +88,7 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
 function waitingTexts(session: Session, relative: (uri: string) => string): string[] {
   return [
     ...session.approvals.map((approval) => describeApproval(approval, relative).rowLabel),
-    ...session.questions.map(({ question }) => escapeInvisible(question).replace(/\s+/g, " ")),
+    ...session.questions.map(({ question }) => lineText(question)),
     ...(needsDecision(session) ? [session.pause ? t("paused") : t("the plan is ready")] : []),
   ];
 }

@@ -9,7 +9,7 @@ import { method, type AgentEvent } from "../protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
-import { showInformation } from "./showMessage";
+import { showInformation, terminal } from "./show";
 
 /**
  * The maximum number of commands whose output is saved. The oldest ones are removed, even if they are still running.
@@ -93,7 +93,7 @@ export class Terminals implements vscode.Disposable {
         written.dispose();
       },
     };
-    return vscode.window.createTerminal({ name: command.output.name, pty, isTransient: true });
+    return terminal(command.output.name, pty);
   }
 }
 

@@ -1,38 +1,10 @@
-// Conversions of text: for display without hidden characters, to the form that VS Code uses, and to short summaries.
+// Conversions of text: to the form that VS Code uses, and to short summaries.
 
 import { t } from "@vscode/l10n";
 import { lexer, type Token, type Tokens } from "marked";
 
-/**
- * Writes invisible characters as escapes such as `\u{202e}`, so that the user sees exactly what is there. Invisible are
- * all characters of the Unicode category Other (control, format, private-use, unassigned, unpaired surrogates) apart
- * from line feeds and tabs, as well as characters of other categories that draw nothing, such as the Hangul filler.
- */
-export function escapeInvisible(text: string): string {
-  return text.replace(/(?![\n\t])[\p{C}\u034f\u17b4\u17b5\u115f\u1160\u2800\u3164\uffa0]/gu, escapeCharacter);
-}
-
-const escapeCharacter = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-
-/**
- * Converts a text from the model for display: line endings become `\n`, and control and format characters (including
- * those that change the text direction) become escapes. Tabs stay, and so do the zero-width joiner and non-joiner,
- * which emoji and some scripts need.
- */
-export function visibleText(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, escapeCharacter);
-}
-
-/** A message from the server for a notification or a view: without backticks, with invisible characters as escapes. */
-export const plainMessage = (message: string): string => escapeInvisible(message).replaceAll("`", "");
-
-/** Prevents links: in a message, VS Code turns `[words](address)` into a link and hides the address. */
-export function withoutLinks(text: string): string {
-  return text.replaceAll("](", "] (");
-}
-
-/** The text of a message, in which nothing is a link, and nothing is hidden or changes the direction of the text. */
-export const messageText = (text: string): string => withoutLinks(visibleText(text));
+/** A message from the server for a notification or a view: without backticks. */
+export const plainMessage = (message: string): string => message.replaceAll("`", "");
 
 /**
  * A command's output as plain text: without colors, and with only the last state of a line that was overwritten with
@@ -90,7 +62,7 @@ export function plainSummary(markdown: string, limit = 160): string {
     ({ type }) => !SKIPPED_BLOCKS.has(type),
   );
   const first = blocks.find(({ type }) => type !== "heading") ?? blocks[0];
-  const words = first ? escapeInvisible(plainWords(first)).replace(/\s+/g, " ").trim() : "";
+  const words = first ? plainWords(first).replace(/\s+/g, " ").trim() : "";
   if (words.length <= limit) return words;
   const cut = words.slice(0, limit).replace(/\s+\S*$/, "");
   return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;

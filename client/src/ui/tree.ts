@@ -8,11 +8,12 @@ import { RefreshGuard } from "./refreshGuard";
 import type { Change } from "../session";
 import type { Store } from "../state";
 import type { Row } from "./row";
+import { treeItem, treeView, type TreeItem, type View } from "./show";
 
 export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  protected readonly view: vscode.TreeView<Node>;
+  protected readonly view: View<vscode.TreeView<Node>>;
   private readonly guard = new RefreshGuard(
     () => {
       this.changed.fire(undefined);
@@ -38,10 +39,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     dragAndDropController?: vscode.TreeDragAndDropController<Node>,
   ) {
     const options = { treeDataProvider: this, showCollapseAll: true };
-    this.view = vscode.window.createTreeView(
-      id,
-      dragAndDropController ? { ...options, dragAndDropController } : options,
-    );
+    this.view = treeView(id, dragAndDropController ? { ...options, dragAndDropController } : options);
     const unsubscribe = store.onChange((change) => {
       if (isRelevant(change)) this.update.schedule();
     });
@@ -68,7 +66,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   /** Called whenever the view becomes visible. */
   protected onShown?(): void;
 
-  abstract getTreeItem(node: Node): vscode.TreeItem;
+  abstract getTreeItem(node: Node): TreeItem;
 
   /** The rows below `node`, or the top rows. A row must contain everything that it shows and that its commands use. */
   protected abstract rows(node: Node | undefined): Node[];
@@ -124,13 +122,12 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 }
 
-/** Shows a row in a tree item, apart from its label. */
-export function showRow(item: vscode.TreeItem, row: Row): void {
-  item.description = row.description;
-  item.tooltip = row.tooltip;
+/** Makes the item of a row. */
+export function rowItem(row: Row, collapsible?: vscode.TreeItemCollapsibleState, isHighlighted = false): TreeItem {
+  const item = treeItem(row, collapsible, isHighlighted);
   item.iconPath = new vscode.ThemeIcon(
     row.icon,
     row.color === undefined ? undefined : new vscode.ThemeColor(row.color),
   );
-  item.accessibilityInformation = { label: row.screenReaderLabel };
+  return item;
 }

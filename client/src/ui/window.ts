@@ -1,9 +1,6 @@
-// The tabs and the short messages of VS Code's window.
+// The tabs of VS Code's window.
 
 import * as vscode from "vscode";
-
-/** How long a message stays in the status bar, in milliseconds. */
-const MESSAGE_TIME = 5000;
 
 export const activeTab = (): vscode.Tab | undefined => vscode.window.tabGroups.activeTabGroup.activeTab;
 
@@ -19,9 +16,4 @@ export function urisOfTab({ input }: vscode.Tab): vscode.Uri[] {
     input instanceof vscode.TabInputNotebook ||
     input instanceof vscode.TabInputCustom;
   return hasUri ? [input.uri] : [];
-}
-
-/** Shows a message in the status bar for a few seconds. */
-export function showBriefly(message: string): void {
-  vscode.window.setStatusBarMessage(message, MESSAGE_TIME);
 }

@@ -4,7 +4,8 @@
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
-import { visibleText, withoutDeepNesting } from "../../ui/text";
+import { visibleText } from "../../ui/shownText";
+import { withoutDeepNesting } from "../../ui/text";
 
 /** A block of a text: a paragraph, a list, a code block. */
 export interface Block {
@@ -94,7 +95,7 @@ function sanitized(html: string): DocumentFragment {
  * neither to the web nor to a file by a relative path without `..`.
  */
 function linkAttributes(href: string): string {
-  if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(href)}"`;
+  if (WEB.test(href)) return ` href="${escapeHtml(href)}" title="${escapeHtml(visibleText(href))}"`;
   const [, encoded = "", fragment, suffix] = FILE.exec(href) ?? [];
   const path = decoded(encoded);
   if (path === "" || path.startsWith("/") || path.split(/[\\/]/).includes("..")) return "";

@@ -1,0 +1,266 @@
+// The only module that hands text to VS Code's own surfaces: messages, dialogs, the status bar, trees, boxes, titles,
+// terminals. Any of these texts may contain what a model, its server, a repository or the name of a file says. So each is
+// made safe here, by what its surface does with it (`shownText.ts`), and an icon or a link is passed apart from the text.
+// ESLint forbids VS Code's functions elsewhere, and the types below leave out the properties that would take a text.
+
+import * as vscode from "vscode";
+import { MessageType, type ShowMessageParams } from "vscode-languageclient/node";
+import type { Row } from "./row";
+import {
+  iconText,
+  lineText,
+  messageText,
+  messageWithLinks,
+  tooltipText,
+  visibleText,
+  type MessageLink,
+} from "./shownText";
+
+/** How long a short message stays in the status bar, in milliseconds. */
+const BRIEF_TIME = 5000;
+/** In characters. A longer text would displace the other items of the status bar. */
+const MAX_STATUS = 200;
+
+type Show = typeof vscode.window.showInformationMessage;
+
+/** As a function of VS Code that shows a message. Only a dialog shows a text as it is, without links. */
+const through =
+  (show: (message: string, ...rest: never[]) => Thenable<unknown>): Show =>
+  (message: string, ...rest: unknown[]) => {
+    const [options] = rest as [vscode.MessageOptions | undefined];
+    if (options?.modal !== true) return show(messageText(message), ...(rest as never[]));
+    const detail = options.detail === undefined ? {} : { detail: visibleText(options.detail) };
+    return show(visibleText(message), ...([{ ...options, ...detail }, ...rest.slice(1)] as never[]));
+  };
+
+export const showInformation = through((...given) => vscode.window.showInformationMessage(...given));
+export const showWarning = through((...given) => vscode.window.showWarningMessage(...given));
+export const showError = through((...given) => vscode.window.showErrorMessage(...given));
+
+const BY_TYPE: Partial<Record<MessageType, Show>> = {
+  [MessageType.Error]: showError,
+  [MessageType.Warning]: showWarning,
+  [MessageType.Info]: showInformation,
+};
+
+/** Shows what the server asks to show (`window/showMessage`, also as a request). A log message is not shown. */
+export function showFromServer({ type, message }: ShowMessageParams): null {
+  void BY_TYPE[type]?.(message);
+  return null;
+}
+
+/** Shows a message in the status bar for a few seconds. */
+export function showBriefly(message: string): void {
+  vscode.window.setStatusBarMessage(iconText(message, "", MAX_STATUS), BRIEF_TIME);
+}
+
+/** Shows a notification while `work` runs. It can be cancelled if `cancellable` is set; it ends with `links`. */
+export function withProgress<Result>(
+  { title, links = [], cancellable = false }: { title: string; links?: readonly MessageLink[]; cancellable?: boolean },
+  work: (report: (message: string) => void, token: vscode.CancellationToken) => Thenable<Result>,
+): Thenable<Result> {
+  const location = vscode.ProgressLocation.Notification;
+  return vscode.window.withProgress(
+    { location, title: messageWithLinks(title, links), cancellable },
+    (progress: vscode.Progress<{ message: string }>, token) =>
+      work((message) => {
+        progress.report({ message: messageText(message) });
+      }, token),
+  );
+}
+
+/** Shows a progress bar in a view until `ended` resolves. */
+export function showViewProgress(viewId: string, ended: Promise<void>): void {
+  void vscode.window.withProgress({ location: { viewId } }, () => ended);
+}
+
+/** What an item of the status bar shows. */
+export interface StatusTexts {
+  readonly icon: string;
+  readonly text: string;
+  readonly tooltip: string;
+}
+
+/** An item of the status bar without the properties that take a text; see `showStatus`. */
+export type StatusItem = Omit<vscode.StatusBarItem, "text" | "tooltip" | "name" | "accessibilityInformation">;
+
+/** Makes an item at the left of the status bar. `name` is what VS Code's menus call it. */
+export function statusItem(id: string, name: string, priority: number): StatusItem {
+  const item = vscode.window.createStatusBarItem(id, vscode.StatusBarAlignment.Left, priority);
+  item.name = name;
+  return item;
+}
+
+export function showStatus(item: StatusItem, { icon, text, tooltip }: StatusTexts): void {
+  Object.assign(item, { text: iconText(text, icon, MAX_STATUS), tooltip: tooltipText(tooltip) });
+  item.show();
+}
+
+type TreeTextProperty = "label" | "description" | "tooltip" | "accessibilityInformation";
+/** A row of a tree, whose texts cannot be replaced. */
+export type TreeItem = Omit<vscode.TreeItem, TreeTextProperty> & Readonly<Pick<vscode.TreeItem, TreeTextProperty>>;
+
+export function treeItem(
+  texts: Pick<Row, "label" | "description" | "tooltip" | "screenReaderLabel">,
+  collapsible = vscode.TreeItemCollapsibleState.None,
+  isHighlighted = false,
+): TreeItem {
+  const label = lineText(texts.label);
+  const item = new vscode.TreeItem({ label, highlights: isHighlighted ? [[0, label.length]] : [] }, collapsible);
+  item.description = lineText(texts.description);
+  item.tooltip = tooltipText(texts.tooltip);
+  item.accessibilityInformation = { label: lineText(texts.screenReaderLabel) };
+  return item;
+}
+
+type HeaderProperty = "title" | "description" | "message" | "badge";
+/** A view without the properties that take a text; see `showHeader`. */
+export type View<Kind> = Omit<Kind, HeaderProperty>;
+
+export function treeView<Node>(id: string, options: vscode.TreeViewOptions<Node>): View<vscode.TreeView<Node>> {
+  return vscode.window.createTreeView(id, options);
+}
+
+interface Header {
+  readonly description?: string;
+  /** The text above the rows. */
+  readonly message?: string;
+  readonly badge?: vscode.ViewBadge | undefined;
+}
+
+/** Sets what a view shows around its content. What is left out stays as it is. */
+export function showHeader(view: View<vscode.TreeView<unknown> | vscode.WebviewView>, header: Header): void {
+  const shown = view as vscode.TreeView<unknown>;
+  if (header.description !== undefined) shown.description = lineText(header.description);
+  if (header.message !== undefined) {
+    const message = lineText(header.message);
+    // VS Code delays a refresh of the rows that follows a change of the message
+    if (message !== (shown.message ?? "")) shown.message = message;
+  }
+  if ("badge" in header)
+    shown.badge = header.badge && { value: header.badge.value, tooltip: lineText(header.badge.tooltip) };
+}
+
+/** A row of a quick pick. */
+export interface PickTexts {
+  readonly icon?: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly detail?: string;
+  readonly isHeading?: boolean;
+  /** Whether the row is shown even if it does not contain what the user types. */
+  readonly alwaysShow?: boolean;
+}
+
+/** What a box says, apart from its rows. */
+interface BoxTexts {
+  readonly title: string;
+  readonly placeholder?: string;
+  /** May have several lines. Quick picks show it since VS Code 1.108. */
+  readonly prompt?: string;
+}
+
+interface ShownRow<Row> extends vscode.QuickPickItem {
+  readonly row: Row;
+}
+
+function shownRow<Row extends PickTexts>(row: Row): ShownRow<Row> {
+  const { icon = "", label, description, detail, isHeading = false, alwaysShow = false } = row;
+  return {
+    row,
+    label: isHeading ? lineText(label) : iconText(label, icon),
+    ...(description === undefined ? {} : { description: iconText(description) }),
+    ...(detail === undefined ? {} : { detail: iconText(detail) }),
+    kind: isHeading ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
+    alwaysShow,
+  };
+}
+
+const shownBox = ({ title, placeholder, prompt }: BoxTexts): object => ({
+  title: lineText(title),
+  ...(placeholder === undefined ? {} : { placeholder: lineText(placeholder) }),
+  ...(prompt === undefined ? {} : { prompt: messageText(prompt) }),
+});
+
+/** Lets the user choose a row. Returns undefined if the user closes the box. */
+export async function pick<Row extends PickTexts>(
+  rows: readonly Row[],
+  texts: BoxTexts,
+  ignoreFocusOut = false,
+): Promise<Row | undefined> {
+  const { title, placeholder = "" } = texts;
+  const options = { title: lineText(title), placeHolder: lineText(placeholder), ignoreFocusOut };
+  return (await vscode.window.showQuickPick(rows.map(shownRow), options))?.row;
+}
+
+/** A quick pick without the properties that take a text; see `showRows`. */
+export type PickBox<Row> = Omit<vscode.QuickPick<ShownRow<Row>>, "title" | "placeholder" | "items">;
+
+export function pickBox<Row extends PickTexts>(texts: BoxTexts): PickBox<Row> {
+  return Object.assign(vscode.window.createQuickPick<ShownRow<Row>>(), shownBox(texts));
+}
+
+export function showRows<Row extends PickTexts>(box: PickBox<Row>, rows: readonly Row[]): void {
+  Object.assign(box, { items: rows.map(shownRow) });
+}
+
+/** An input box without the properties that take a text. */
+export type TextBox = Omit<vscode.InputBox, "title" | "placeholder" | "prompt" | "validationMessage">;
+
+export function textBox(texts: BoxTexts): TextBox {
+  return Object.assign(vscode.window.createInputBox(), shownBox(texts));
+}
+
+/** What the user types in a box, and how VS Code checks it. */
+interface Input extends Pick<vscode.InputBoxOptions, "value" | "password" | "ignoreFocusOut"> {
+  /** Returns what is wrong with a text; undefined if nothing is. */
+  readonly problem?: (text: string) => string | undefined;
+}
+
+/** Asks for a text. Returns undefined if the user closes the box. */
+export function askForText(texts: BoxTexts, { problem, ...input }: Input = {}): Thenable<string | undefined> {
+  const { title, placeholder = "", prompt = "" } = texts;
+  const options = { title: lineText(title), placeHolder: lineText(placeholder), prompt: messageText(prompt) };
+  // without it, VS Code need not wait for this extension when the user presses Enter
+  const validateInput = problem && ((text: string) => messageText(problem(text) ?? ""));
+  return vscode.window.showInputBox({ ...options, ...input, ...(validateInput && { validateInput }) });
+}
+
+/** Opens a diff of two documents in an editor with this title. */
+export async function openDiff(
+  [left, right]: readonly [vscode.Uri, vscode.Uri],
+  title: string,
+  options: vscode.TextDocumentShowOptions,
+): Promise<void> {
+  await vscode.commands.executeCommand("vscode.diff", left, right, lineText(title), options);
+}
+
+/** Opens a multi-file diff; each resource is the file and its two sides. `title` must be a `lineText`. */
+export async function openMultiDiff(title: string, resources: readonly vscode.Uri[][]): Promise<void> {
+  await vscode.commands.executeCommand("vscode.changes", lineText(title), resources);
+}
+
+/** Opens a terminal. VS Code draws icons in the list of terminals, but not in their other titles. */
+export function terminal(name: string, pty: vscode.Pseudoterminal): vscode.Terminal {
+  return vscode.window.createTerminal({ name: lineText(name).replaceAll("$(", "$ ("), pty, isTransient: true });
+}
+
+/** Makes an error in a document. Its message may have several lines. */
+export function errorIn(range: vscode.Range, message: string, source: string): vscode.Diagnostic {
+  const error = new vscode.Diagnostic(range, tooltipText(message), vscode.DiagnosticSeverity.Error);
+  error.source = lineText(source);
+  return error;
+}
+
+/** Makes a completion, without the text that it inserts. */
+export function completionItem(
+  { label, description }: { readonly label: string; readonly description: string },
+  kind: vscode.CompletionItemKind,
+): vscode.CompletionItem {
+  return new vscode.CompletionItem({ label: iconText(label), description: lineText(description) }, kind);
+}
+
+/** Sets the title of a CodeLens or a code action. */
+export function showTitle(titled: { title: string }, title: string): void {
+  titled.title = iconText(title);
+}
