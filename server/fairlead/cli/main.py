@@ -172,7 +172,7 @@ def _check_current_folder(fail: Callable[[str], NoReturn]) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: {message}\nTry `{self.prog} --help`.\n")
+        self.exit(WRONG_USAGE, f"{self.prog}: {escape_hidden(message)}\nTry `{self.prog} --help`.\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -401,7 +401,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
     try:
         record = load_record(_path(given.record))
     except BadRecord as error:
-        fail(escape_hidden(f"{given.record} cannot be verified. {error}"))
+        fail(f"{given.record} cannot be verified. {error}")
     return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from rich.text import Text
 
 from fairlead.cli.view.text import clean
-from fairlead.display import count_of
+from fairlead.display import count_of, escape_to_one_line
 from fairlead.lsp import protocol_states as states
 from fairlead.plan import PlanItem, render_items
 from fairlead.plan.render import render_line
@@ -18,9 +18,13 @@ _MAX_NAMED = 3
 
 
 def _names(uris: Sequence[str]) -> str:
-    names = [clean(unquote(uri.rstrip("/").rpartition("/")[2])) for uri in uris]
+    names = [escape_to_one_line(unquote(uri.rstrip("/").rpartition("/")[2])) for uri in uris]
     more = ["..."] if len(names) > _MAX_NAMED else []
     return ", ".join([*names[:_MAX_NAMED], *more])
+
+
+def _command(item: states.PlanItemWire) -> str:
+    return escape_to_one_line(item["decidedBy"])
 
 
 def _why_unverified(item: states.PlanItemWire) -> str:
@@ -34,8 +38,8 @@ def _why_unverified(item: states.PlanItemWire) -> str:
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda _: "verified",
     "proved": lambda _: "proved: fails without the change, passes with it",
-    "stale": lambda item: f"changed since “{clean(item['decidedBy'])}” passed: {_names(item['changedSince'])}",
-    "failed": lambda item: f"failed: {clean(item['decidedBy'])}",
+    "stale": lambda item: f"changed since “{_command(item)}” passed: {_names(item['changedSince'])}",
+    "failed": lambda item: f"failed: {_command(item)}",
     "unverified": lambda item: f"unverified{_why_unverified(item)}",
     "looked": lambda _: "only read",
     "noEvidence": lambda _: "no evidence",

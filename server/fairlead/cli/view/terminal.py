@@ -2,12 +2,14 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
-from fairlead.cli.view.text import wrap
+from fairlead.cli.view.text import without_controls, wrap
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,20 @@ class Terminal:
             self.console.print(row, soft_wrap=True)
 
 
+class SafeConsole(Console):
+    """A console that only its own code can color or move: the control characters of texts are shown as escapes.
+
+    Texts are made safe where they are written too, in the way that suits them. This is for one that was forgotten.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(without_controls(segment.text), segment.style)
+
+
 def open_terminal() -> Terminal:
     """The terminal at stdin and stdout.
 
@@ -54,7 +70,7 @@ def open_terminal() -> Terminal:
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)
     can_ask = _is_terminal() and _in_foreground()
-    console = Console(
+    console = SafeConsole(
         file=sys.stdout,
         force_terminal=can_ask,
         color_system="auto" if can_ask else None,

@@ -16,6 +16,7 @@ from fairlead.display import escape_invisible, strip_sequences
 _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,200}\x1b?|[ -/]*)|\r)\Z")
 # characters that change the direction of text, unusual line separators, and the byte order mark; then surrogates
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_DIRECTION.pattern[1:]}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # common in files: spaces of other widths, emoji that Python does not know yet, and U+200D within an emoji
 _TYPOGRAPHY = re.compile(
@@ -41,6 +42,11 @@ def clean(text: str) -> str:
 def escape_hidden(text: str) -> str:
     """Like `escape_invisible`, but spaces of other widths and all emoji stay, because files often contain them."""
     return "".join(part if index % 2 else escape_invisible(part) for index, part in enumerate(_TYPOGRAPHY.split(text)))
+
+
+def without_controls(text: str) -> str:
+    """Writes what a terminal would obey as escapes: control and direction characters, except tabs and newlines."""
+    return _OBEYED.sub(lambda found: escape_invisible(found[0]), text)
 
 
 def first_line(text: str) -> str:
