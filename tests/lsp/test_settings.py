@@ -15,6 +15,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
 ]["properties"]
 # each of these decides who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny", "bash.passVariables"]
+WIDENING += ["secrets.allow"]
 WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
 
 
@@ -27,8 +28,9 @@ def test_rules_are_kept_as_they_are_written() -> None:
 def test_a_bad_rule_is_named_and_left_out() -> None:
     """The other rules apply, and the user reads what to write instead."""
     bash = {"allow": ["ls", "a; b", 3], "deny": "rm *", "passVariables": [" RAILS_ENV", "DJANGO_*", "*", "A=b"]}
-    settings, problems = read_settings({"bash": bash})
+    settings, problems = read_settings({"bash": bash, "secrets.allow": ["tests/*.pem", "!.env"]})
     assert (settings.bash.allow, settings.bash.deny) == (("ls",), ())
+    assert settings.secrets.allow == ("tests/*.pem",)
     assert settings.bash.pass_variables == ("RAILS_ENV", "DJANGO_*")
     not_named = "was left out. It must be the name of a variable, with * for any characters, such as DJANGO_*."
     assert problems == [
@@ -38,6 +40,7 @@ def test_a_bad_rule_is_named_and_left_out() -> None:
         "bash.deny must be a list of strings",
         f"bash.passVariables: '*' {not_named}",
         f"bash.passVariables: 'A=b' {not_named}",
+        "secrets.allow: '!.env' was left out. It must be a pattern as in a .gitignore, such as tests/certs/*.pem.",
     ]
 
 

@@ -39,8 +39,8 @@ def roots(tmp_path: Path) -> Roots:
     return Roots.of(tmp_path / "api", tmp_path / "web")
 
 
-async def guarded(roots: Roots) -> View:
-    return await guarded_view(roots, lambda root: GuardedFiles(root.path))
+async def guarded(roots: Roots, *opened: str) -> View:
+    return await guarded_view(roots, lambda root: GuardedFiles(root.path, lambda: opened))
 
 
 async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Path) -> None:
@@ -62,15 +62,16 @@ async def test_a_command_sees_and_changes_all_folders(roots: Roots, tmp_path: Pa
 async def test_secrets_and_protected_files_of_each_folder_are_closed(roots: Roots, tmp_path: Path) -> None:
     """The rules of each folder apply to its own files. Files beside the folders are read-only."""
     write(tmp_path / "web", {".fairleadignore": "sub/\n!.env\n", ".vscode/tasks.json": "{}"})
+    write(tmp_path / "web", {"tests/.env": "OPENED\n"})
     write(tmp_path / "beside", {"c.txt": "c\n"})
     async with boxes(roots, tmp_path / "state") as box:
         ran = await box.run(
-            "cat .env; cat ../web/.env; cat ../web/sub/b.txt; cat sub/b.txt; echo x > ../web/.vscode/tasks.json; "
+            "cat .env; cat ../web/.env; cat ../web/tests/.env; "
+            "cat ../web/sub/b.txt; cat sub/b.txt; echo x > ../web/.vscode/tasks.json; "
             "echo x > ../beside/c.txt",
-            await guarded(roots),
+            await guarded(roots, "tests/.env"),
         )
-    assert ran.output.count("TOKEN=1") == 1
-    assert ran.output.startswith("# hidden by Fairlead\nTOKEN=1\n")
+    assert ran.output.startswith("# hidden by Fairlead\n# hidden by Fairlead\nOPENED\n")
     assert ran.output.count("Permission denied") + ran.output.count("Read-only") >= 2
     assert ran.contents == {}
     assert (tmp_path / "beside" / "c.txt").read_text() == "c\n"

@@ -141,9 +141,10 @@ class Desk:
     documents: Documents = field(default_factory=Documents)
     plan: TodoManager = field(default_factory=TodoManager)
     commands: Commands | None = None
+    opened_secrets: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self.files = Files(Roots.of(self.path), self.documents)
+        self.files = Files(Roots.of(self.path), self.documents, opened_secrets=lambda: self.opened_secrets)
         self.events: list[Event] = []
         self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
         approvals = Approvals(self.user, "session-1")

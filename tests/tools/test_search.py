@@ -194,14 +194,14 @@ async def test_proposals_and_buffers_are_seen_before_the_disk(desk: Desk) -> Non
 async def test_an_open_file_that_is_ignored_stays_ignored(desk: Desk) -> None:
     """An ignored file that the user opens is not found. An ignored file that the model proposed is found."""
     desk.write(".git/HEAD", "needle\n")
-    desk.write(".gitignore", "*.env\n")
-    for name in ("secret.env", ".git/COMMIT_EDITMSG"):
+    desk.write(".gitignore", "*.gen\n")
+    for name in ("ignored.gen", ".git/COMMIT_EDITMSG"):
         desk.documents.type(desk.write(name, "needle\n"), "needle typed\n")
     desk.documents.type(desk.path / "unsaved.txt", "needle unsaved\n")
-    desk.write("other.env", "x\n")
-    await desk.call("write_file", path="other.env", content="needle mine\n")
-    assert await found(desk, "needle") == ["other.env:1:needle mine", "unsaved.txt:1:needle unsaved"]
-    assert await listed(desk) == [".gitignore", "other.env", "unsaved.txt"]
+    desk.write("other.gen", "x\n")
+    await desk.call("write_file", path="other.gen", content="needle mine\n")
+    assert await found(desk, "needle") == ["other.gen:1:needle mine", "unsaved.txt:1:needle unsaved"]
+    assert await listed(desk) == [".gitignore", "other.gen", "unsaved.txt"]
 
 
 async def test_documents_outside_the_workspace_are_not_searched(desk: Desk) -> None:

@@ -145,13 +145,10 @@ async def test_similar_names_include_no_secret(desk: Desk) -> None:
 
 
 async def test_fault_43_harmless_work_asks_nothing(desk: Desk) -> None:
-    """docs/faults.md 43: the user is not asked about examples, the agent's own new files, and files that
-    `.fairleadignore` makes ordinary.
-    """
+    """docs/faults.md 43: nobody is asked about examples, the agent's own new files, and files that the user opened."""
     desk.write(".env.example", "TOKEN=\n")
     desk.write("tests/server.pem", "for tests\n")
-    desk.write(".fairleadignore", "!tests/*.pem\n")
-    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents)
+    desk = Desk(desk.path, ScriptedUser("reject"), documents=desk.documents, opened_secrets=["tests/*.pem"])
     assert await desk.call("read_file", path=".env.example") == "TOKEN=\n"
     assert await desk.call("read_file", path="tests/server.pem") == "for tests\n"
     await desk.call("write_file", path=".env.local", content="TOKEN=mine\n")

@@ -26,6 +26,7 @@ export const SERVER_SETTINGS = [
   "bash.deny",
   "bash.passVariables",
   "bash.services",
+  "secrets.allow",
   "checks",
   "check.withoutChangesSeconds",
   "check.afterPartialAccept",

@@ -28,6 +28,7 @@ from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
+from fairlead.workspace import secrets
 from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
@@ -240,6 +241,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a server of this machine or the local network that sandboxed commands reach, such as localhost:5432; can "
         "be given several times",
     )
+    _add_allow_secret(run)
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--save-record", metavar="FILE", help="write what the session did and proved to a file for `fairlead verify`"
@@ -271,6 +273,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how long a command may run (default: %(default)s)",
     )
     _add_pass_variable(verify)
+    _add_allow_secret(verify)
     # only for the help and the errors: __main__ starts the server
     commands.add_parser("serve", description=SERVE_ABOUT, formatter_class=raw, usage="fairlead serve")
     return parser
@@ -280,7 +283,7 @@ def _add_pass_variable(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pass-variable",
         metavar="NAME",
-        type=_variable_pattern,
+        type=_pattern(read_pattern),
         action="append",
         default=[],
         help="an environment variable, or a pattern such as DJANGO_*, that sandboxed commands get unless it looks like "
@@ -295,11 +298,28 @@ def _service(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
 
 
-def _variable_pattern(text: str) -> str:
-    try:
-        return read_pattern(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} was not understood. {error}".rstrip(".")) from error
+def _add_allow_secret(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-secret",
+        metavar="PATTERN",
+        type=_pattern(secrets.read_pattern),
+        action="append",
+        default=[],
+        help="a file that looks like a secret and is not, or a pattern such as 'tests/certs/*.pem'; can be given "
+        "several times",
+    )
+
+
+def _pattern(read: Callable[[str], str]) -> Callable[[str], str]:
+    """The type of an option whose value `read` checks."""
+
+    def read_option(text: str) -> str:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} was not understood. {error}".rstrip(".")) from error
+
+    return read_option
 
 
 def _positive_number(text: str) -> int:
@@ -366,6 +386,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         checks=given.check,
         pass_variables=given.pass_variable,
         services=given.service,
+        opened_secrets=given.allow_secret,
     )
 
 
@@ -402,7 +423,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
         record = load_record(_path(given.record))
     except BadRecord as error:
         fail(f"{given.record} cannot be verified. {error}")
-    return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable)
+    return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable, given.allow_secret)
 
 
 def _address(given: argparse.Namespace) -> str:

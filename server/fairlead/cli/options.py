@@ -48,6 +48,8 @@ class RunOptions:
     """Patterns of the variables that sandboxed commands get in addition to known ones."""
     services: Sequence[str] = ()
     """The services that sandboxed commands reach, as `host:port`."""
+    opened_secrets: Sequence[str] = ()
+    """Patterns of the files that look like secrets, and may be read without asking."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -62,6 +64,7 @@ class RunOptions:
             "checks": list(self.checks),
             "bash.passVariables": list(self.pass_variables),
             "bash.services": list(self.services),
+            "secrets.allow": list(self.opened_secrets),
         }
         return {name: value for name, value in given.items() if value}
 
@@ -85,4 +88,6 @@ class VerifyOptions:
     timeout: int = BashSettings().timeout_seconds
     """How long each check may run, in seconds."""
     pass_variables: Sequence[str] = ()
+    """As for `RunOptions`."""
+    opened_secrets: Sequence[str] = ()
     """As for `RunOptions`."""

@@ -80,8 +80,10 @@ class _Verification:
             return
         for command in commands:
             with self._running(command):
+                options = self._options
                 finding = await run_check(
-                    command, self._roots, sandbox, [state], self._options.timeout, self._options.pass_variables
+                    *(command, self._roots, sandbox, [state], options.timeout),
+                    *(options.pass_variables, options.opened_secrets),
                 )
             self._report(finding)
 

@@ -15,6 +15,7 @@ from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
+from fairlead.workspace import secrets
 
 DEFAULTS = Settings()
 SECTION = "fairlead"
@@ -80,7 +81,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         elif value is not None and get_origin(wanted) is Mapping:
             values[attribute] = read_language_servers(value, problems)
         elif value is not None and get_origin(wanted) is tuple:
-            values[attribute] = _texts(f"{prefix}{name}", value, _LIST_READERS.get(name, _rule), problems)
+            values[attribute] = _texts(f"{prefix}{name}", value, _LIST_READERS.get(f"{prefix}{name}", _rule), problems)
         elif value is not None:
             problem = _problem(name, wanted, value)
             if problem is None:
@@ -135,8 +136,13 @@ def _command(text: str) -> str:
     return text.strip()
 
 
-_LIST_READERS = {"checks": _command, "passVariables": read_pattern, "services": _service}
-"""How the texts of a list are read, by the setting's name without the group. All other lists contain command rules."""
+_LIST_READERS = {
+    "checks": _command,
+    "bash.passVariables": read_pattern,
+    "bash.services": _service,
+    "secrets.allow": secrets.read_pattern,
+}
+"""How the texts of a list are read, by the setting's name. All other lists contain command rules."""
 
 
 def _problem(name: str, wanted: Any, value: Any) -> str | None:

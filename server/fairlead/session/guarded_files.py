@@ -20,8 +20,9 @@ _MAX_MOUNTS = 300
 class GuardedFiles:
     """The guarded files in a root folder. Remembers what it found, so that later searches are quick."""
 
-    def __init__(self, root: Path) -> None:
-        self._secrets, self._protected = SecretFinder(root), ProtectedFiles(root)
+    def __init__(self, root: Path, allowed: Callable[[], Sequence[str]] = tuple) -> None:
+        """`allowed` returns the current patterns of the files that the user opened (`secrets.allow`)."""
+        self._secrets, self._protected = SecretFinder(root, allowed=allowed), ProtectedFiles(root)
         self._searching = asyncio.Lock()
         self._first_search: asyncio.Task[View] | None = None
 

@@ -1,7 +1,7 @@
 """What the sessions of a server share: the workspace, the ports to the editor, the settings, the choice of a model."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +57,11 @@ class ServerContext:
 
     def guarded_files(self, root: Root) -> GuardedFiles:
         """In this folder, the files that commands must not read or write. All sessions share one search for them."""
-        return self._guarded.setdefault(root.path, GuardedFiles(root.path))
+        return self._guarded.setdefault(root.path, GuardedFiles(root.path, self.opened_secrets))
+
+    def opened_secrets(self) -> Sequence[str]:
+        """The patterns of the files that look like secrets, and that the user opened."""
+        return self.settings.secrets.allow
 
     def workspace(self) -> Roots:
         """The folders of the workspace.

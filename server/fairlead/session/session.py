@@ -68,7 +68,7 @@ class Session:
         self.mode: Mode = "agent"
         """The mode of the last run; `agent` before the first one."""
         self._context = context
-        self.files = Files(roots, context.buffers, context.watch)
+        self.files = Files(roots, context.buffers, context.watch, context.opened_secrets)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
         self.decision_history = DecisionHistory()

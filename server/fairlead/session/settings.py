@@ -56,6 +56,14 @@ class BashSettings:
 
 
 @dataclass(frozen=True)
+class SecretsSettings:
+    """The settings `secrets.*`."""
+
+    allow: tuple[str, ...] = ()
+    """Valid patterns (workspace/secrets.py) of files that look like secrets and are not."""
+
+
+@dataclass(frozen=True)
 class CheckSettings:
     """The settings `check.*`: when checks run, and how long searches with checks or for new errors may take."""
 
@@ -120,6 +128,7 @@ class Settings:
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     bash: BashSettings = field(default_factory=BashSettings)
     sessions: SessionsSettings = field(default_factory=SessionsSettings)
+    secrets: SecretsSettings = field(default_factory=SecretsSettings)
     checks: tuple[str, ...] = ()
     """Commands that must pass before an item that changed files is completed."""
     check: CheckSettings = field(default_factory=CheckSettings)

@@ -22,7 +22,8 @@ from fairlead.workspace.ripgrep import (
     records,
     unusable_rules,
 )
-from fairlead.workspace.secrets import is_shipped, secret_globs
+from fairlead.workspace.secret_names import is_shipped
+from fairlead.workspace.secrets import secret_globs
 
 A = TypeVar("A")
 B = TypeVar("B")

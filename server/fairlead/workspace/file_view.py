@@ -1,7 +1,7 @@
 """Reads the files as the agent sees them: the proposal if there is one, else the user's file."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.edits.changeset import Changeset
@@ -11,15 +11,17 @@ from fairlead.workspace.editor import Buffers
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots
-from fairlead.workspace.secrets import secret_name_filter
+from fairlead.workspace.secrets import secret_name_filter, secret_path_filter
 from fairlead.workspace.user_files import UserFiles, encoded
 
 
 class FileView:
     """The user's files with the proposals applied. Changes nothing."""
 
-    def __init__(self, roots: Roots, buffers: Buffers) -> None:
+    def __init__(self, roots: Roots, buffers: Buffers, opened_secrets: Callable[[], Sequence[str]] = tuple) -> None:
+        """`opened_secrets` returns the current patterns of `secrets.allow`."""
         self.user_files = UserFiles(roots, buffers)
+        self._opened_secrets = opened_secrets
         self._changes = Changeset()
 
     @property
@@ -48,10 +50,15 @@ class FileView:
 
         A renamed file does if its old or its new name does.
         """
-        is_secret = secret_name_filter(self.roots)
+        is_secret = secret_name_filter(self.roots, self._opened_secrets())
         renames = self._changes.renamed.items()
         old_names = {self.roots.relative(Path(new)): self.roots.relative(Path(p.path)) for new, p in renames}
         return lambda name: is_secret(name) or (name in old_names and is_secret(old_names[name]))
+
+    def secret_filters(self) -> list[Callable[[str], bool]]:
+        """`secret_filter`, and for each folder of the workspace one on paths relative to it."""
+        opened = self._opened_secrets()
+        return [self.secret_filter(), *(secret_path_filter(root, opened) for root in self.roots.paths)]
 
     def has_secret_name(self, given: str) -> bool:
         """Whether a file at this path would look like a secret, also if the user has none there.

@@ -38,8 +38,14 @@ class Files(FileView):
         on_interest: is called with each file that was read or proposed, so that it can be watched.
     """
 
-    def __init__(self, roots: Roots, buffers: Buffers, on_interest: Callable[[Path], None] = lambda _: None) -> None:
-        super().__init__(roots, buffers)
+    def __init__(
+        self,
+        roots: Roots,
+        buffers: Buffers,
+        on_interest: Callable[[Path], None] = lambda _: None,
+        opened_secrets: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        super().__init__(roots, buffers, opened_secrets)
         self.read_tracker = ReadTracker(self.read, self._preload, self.user_files.open_paths)
         self._reread_queue = RereadQueue(str)
         self.rejections = Rejections()

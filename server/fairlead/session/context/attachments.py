@@ -18,7 +18,6 @@ from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.secrets import secret_path_filter
 
 # limits in characters
 MAX_CHARS = 24_000
@@ -200,7 +199,7 @@ class Attacher:
         ends = [*starts[1:], len(diff)]
         parts = [diff[start:end] for start, end in zip(starts, ends, strict=True)] or [diff]
         # a name in the diff is relative to its repository, which may be that of any folder
-        rules = [self._files.secret_filter(), *map(secret_path_filter, self._files.roots.paths)]
+        rules = self._files.secret_filters()
         shown = [part for part in parts if not any(rule(name) for name in _diff_names(part) for rule in rules)]
         omitted = len(parts) - len(shown)
         text = "".join(shown).strip("\n")

@@ -82,6 +82,7 @@ async def run_check(
     hidden: Sequence[Path],
     timeout: float,
     pass_variables: Sequence[str] = (),
+    opened_secrets: Sequence[str] = (),
 ) -> Finding:
     """Runs a command of a record on the files as they are now, and discards its changes.
 
@@ -92,21 +93,24 @@ async def run_check(
         hidden: Fairlead's own folders, which commands must not read.
         timeout: in seconds.
         pass_variables: patterns of the variables that the command gets (`BashSettings`).
+        opened_secrets: patterns of the files that it may read although they look like secrets (`SecretsSettings`).
     """
     try:
         layer = await sandbox.layer(hidden, lambda: BoxSettings(pass_variables))
         try:
-            return _result(command, await _run(layer, command, roots, timeout))
+            return _result(command, await _run(layer, command, roots, timeout, opened_secrets))
         finally:
             await layer.aclose()
     except ToolError as error:
         return Finding(command, False, f"could not run: {error}")
 
 
-async def _run(layer: Layer, command: str, roots: Roots, timeout: float) -> CommandResult:
+async def _run(
+    layer: Layer, command: str, roots: Roots, timeout: float, opened_secrets: Sequence[str]
+) -> CommandResult:
     """Raises ToolError if the command cannot run."""
     line = find_verifications(command).with_pipefail(command)
-    view = await guarded_view(roots, lambda root: GuardedFiles(root.path))
+    view = await guarded_view(roots, lambda root: GuardedFiles(root.path, lambda: opened_secrets))
     box = await layer.open(line, view, limits=Limits.from_settings())
     try:
         return await Command(box.launch, timeout, lambda _: None).run()

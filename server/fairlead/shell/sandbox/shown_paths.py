@@ -21,7 +21,7 @@ from fairlead.workspace.repositories import enclosing_repository, read_start
 log = logging.getLogger(__name__)
 
 # names of settings files in which `#` begins a comment
-_SETTINGS = re.compile(r"\.env(?:\..*)?|\.npmrc", re.IGNORECASE | re.DOTALL)
+_SETTINGS = re.compile(r"(?:.*\.)?env(?:[._-].*)?|\.npmrc|\.dev\.vars(?:\..*)?", re.IGNORECASE | re.DOTALL)
 
 
 class ShownPaths:
