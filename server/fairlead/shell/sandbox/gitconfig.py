@@ -12,9 +12,10 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from fairlead.shell.token_forms import contains_token, looks_random, without_tokens
 from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import git_folder, read_start
 
@@ -23,20 +24,30 @@ _SYSTEM_FILES = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 _SECTIONS = {"user", "core", "init", "diff", "merge", "pull", "push", "fetch", "rebase", "safe", "color", "column"}
 _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "editor", "pager", "external", "worktree"}
 _FILTER_PROGRAMS = ("clean", "smudge", "process")
-_SECRET = re.compile(r"(?i)extraheader|token|passw|passphrase|secret|cookie|api-?key|authorization|bearer|oauth")
+_SECRET = re.compile(
+    r"(?i)extraheader|token|passw|passphrase|secret|cookie|api[_-]?key|(?:private|access)[_-]?key|authorization|bearer|oauth"
+)
+# keys whose values are secret, and the ends of such keys, without separators
+_SECRET_KEYS = {"auth", "credential", "credentials", "creds", "dsn", "jwt", "key", "otp", "pat", "pw", "sas"}
+_SECRET_KEY_ENDS = ("pass", "pwd", "accountkey", "connectionstring")
+_PUBLIC_KEYS = {"signingkey"}  # identifies a key, with which it may begin
+_QUERY = re.compile(r'(?i)([?&][\w-]*(?:auth|key|pass|pw|sig|secret|token)[\w-]*=)[^&\s"\]]+')
+_MAX_LINE = 10_000  # characters of a line that is not secret
 # what is removed: the user part of a web address, which may be a token, and the password of any other address (a quote
 # in a user part stays if the matching quote is outside of it)
 _WEB_USER = re.compile(r"(?i)\b(https?|ftps?)://[^/\s]*@")
 _PASSWORD = re.compile(r"(://[^/\s:@]+):[^/\s]*@")
-_HEAD = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:\\.|[^"\\])*")?\s*\]')
-_PATH = re.compile(r"(?i)\s*path\s*=(.*)")
+# no repetition is tried again with less text: a hostile file must not take long
+_HEAD = re.compile(r'\s*+\[\s*+([\w.-]++)\s*+("(?:\\.|[^"\\])*+")?+\s*+\]')
+_KEY = re.compile(r"\s*+(?:[#;]\s*+)?+([A-Za-z][\w-]*+)")
+_PATH = re.compile(r"(?i)\s*+path\s*+=(.*)")
 # the parts of a value: quoted text, an escaped character, a comment, anything else
 _VALUE = re.compile(r'"((?:\\.|[^"\\])*)"|\\(.)|([#;].*)|([^"\\#;]+)')
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\r?$")
-_COMMENT = re.compile(r'(?:[^"\\#;]|\\.|"(?:\\.|[^"\\])*+"?+)*+[#;]')
+_TOKEN = re.compile(r'\\\r?$|\\.|["#;]')
 _MAX_DEPTH = 10  # of nested submodules; each `/` in a submodule's name counts as a level too
 _MAX_FILES = 1000
 _MAX_PATHS = 10_000  # including those of files that do not exist
+_MAX_CHARACTERS = 5_000_000  # of all files together
 
 
 class TooManyFiles(Exception):
@@ -65,22 +76,23 @@ def redacted_settings(
     come before those of the next one.
 
     Raises:
-        TooManyFiles: _MAX_FILES or _MAX_PATHS is reached, and there are more.
+        TooManyFiles: _MAX_FILES, _MAX_PATHS or _MAX_CHARACTERS is reached, and there are more.
     """
     pending = [*_system_files(), *_user_files(home)]
     pending += [path for folder in repositories for path in _repository_files(folder)]
     pending.reverse()
     seen: set[Path] = set()
-    read = 0
+    read = size = 0
     while pending:
         path = real_path(pending.pop())
         if path in seen:
             continue
-        if read >= _MAX_FILES or len(seen) >= _MAX_PATHS:
+        if read >= _MAX_FILES or len(seen) >= _MAX_PATHS or size >= _MAX_CHARACTERS:
             raise TooManyFiles
         seen.add(path)
         text = text_at(path)
         read += text != ""
+        size += len(text)
         pending += [_included(path, name, home) for name in _includes(text) if "\0" not in name]
         shown = redact(text)
         if shown != text:
@@ -134,31 +146,56 @@ def _settings(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
     """
     head = None
     for line in _lines(text):
-        found = _HEAD.match(line)
-        if found is not None:
-            head, line = found, line[found.end() :]
+        heads, rest = _split(line)
+        for head in heads:
             yield head, "", head[0].strip()
-        key = re.match(r"\s*([A-Za-z][\w-]*)", line)
-        if head is not None and key is not None:
-            yield head, key[1].lower(), line.strip()
+        key = _KEY.match(rest)
+        if head is not None and key is not None and rest.lstrip()[:1] not in "#;":
+            yield head, key[1].lower(), rest.strip()
 
 
 def redact(text: str) -> str:
     """The settings without the users in web addresses, without passwords in other addresses, and without secret lines.
 
-    A line is secret if it may contain a token or a password, judged by its words.
+    A line is secret if it may contain a token or a password (`_is_secret`).
     """
     lines = list(_lines(text))
     shown = [redacted for line in lines for redacted in _redact_line(line)]
     return text if shown == lines else "\n".join(shown)
 
 
+def _split(line: str) -> tuple[Sequence[re.Match[str]], str]:
+    """The heads of sections at the beginning of a line, and the rest of it, which is a setting or a comment."""
+    heads: list[re.Match[str]] = []
+    end = 0
+    while found := _HEAD.match(line, end):
+        heads.append(found)
+        end = found.end()
+    return heads, line[end:]
+
+
 def _redact_line(line: str) -> Iterator[str]:
-    line = _PASSWORD.sub(r"\1@", _WEB_USER.sub(_without_user, line))
-    if not _SECRET.search(line):
+    if not line.strip():
         yield line
-    elif head := _HEAD.match(line):  # without the head, the next lines would belong to the section before it
-        yield head[0] if _SECRET.search(line[head.end() :]) else line
+        return
+    line = _PASSWORD.sub(r"\1@", _WEB_USER.sub(_without_user, line))
+    heads, rest = _split(line)
+    shown = _QUERY.sub(r"\1", without_tokens("".join(head[0] for head in heads)))
+    if not _is_secret(rest):
+        yield shown + rest if heads else line
+    elif heads:  # without them, the next lines would belong to the section before
+        yield shown
+
+
+def _is_secret(setting: str) -> bool:
+    """Whether a setting or a comment may contain a token or a password: by its words, its key, or the value's form."""
+    if len(setting) > _MAX_LINE or _SECRET.search(setting) or contains_token(setting):
+        return True
+    found, value = _KEY.match(setting), _value(setting.partition("=")[2])
+    key = found[1].lower().replace("-", "").replace("_", "") if found is not None else ""
+    if key in _SECRET_KEYS or key.endswith(_SECRET_KEY_ENDS) or contains_token(value):
+        return True
+    return key not in _PUBLIC_KEYS and any(map(looks_random, (value, *value.split()[:100])))
 
 
 def _without_user(found: re.Match[str]) -> str:
@@ -210,11 +247,10 @@ def _includes(text: str) -> Iterator[str]:
     """The values of `path` in `include` and `includeIf` sections, whether or not the condition holds."""
     includes = False
     for line in _lines(text):
-        head = _HEAD.match(line)
-        if head is not None:
-            includes = head[1].lower() == ("include" if head[2] is None else "includeif")
-            line = line[head.end() :]
-        path = _PATH.match(line) if includes else None
+        heads, rest = _split(line)
+        if heads:
+            includes = heads[-1][1].lower() == ("include" if heads[-1][2] is None else "includeif")
+        path = _PATH.match(rest) if includes else None
         if path is not None:
             yield _value(path[1])
 
@@ -237,12 +273,25 @@ def _included(file: Path, name: str, home: Path) -> Path:
 
 def _lines(text: str) -> list[str]:
     """The lines, with continued lines joined. Comments are never continued."""
-    lines: list[str] = []
-    is_continued = False
+    lines, parts, in_quotes = list[str](), list[str](), False
     for line in text.removeprefix("\ufeff").split("\n"):
-        if is_continued:
-            lines[-1] = lines[-1].rstrip("\r")[:-1] + line
-        else:
-            lines.append(line)
-        is_continued = _CONTINUED.search(lines[-1]) is not None and _COMMENT.match(lines[-1]) is None
-    return lines
+        if line.rstrip("\r").endswith("\\"):
+            is_continued, in_quotes = _scan(line, in_quotes)
+            if is_continued:
+                parts.append(line.rstrip("\r")[:-1])
+                continue
+        lines.append("".join((*parts, line)) if parts else line)
+        parts, in_quotes = [], False
+    return [*lines, "".join(parts)] if parts else lines
+
+
+def _scan(line: str, in_quotes: bool) -> tuple[bool, bool]:
+    """Whether a line is continued by the next one, and whether that one then begins in quotes."""
+    for token in _TOKEN.findall(line):
+        if token == '"':
+            in_quotes = not in_quotes
+        elif not in_quotes and token in ("#", ";"):
+            return False, False
+        elif token.rstrip("\r") == "\\":
+            return True, in_quotes
+    return False, False

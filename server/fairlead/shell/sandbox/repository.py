@@ -51,10 +51,16 @@ def find_outside(root: Path) -> Path | None:
         names_top = real_path((git_dir / read_start(git_dir / "gitdir").strip()).parent) == top
         is_trusted = names_top and git_dir.parent == common / "worktrees"
     else:
-        worktree = re.search(r"^\s*worktree\s*=\s*(.+?)\s*$", read_start(git_dir / "config"), re.M)
-        is_trusted = worktree is not None and named_path(git_dir, worktree[1].strip('"')) == top
+        worktree = _worktree(read_start(git_dir / "config"))
+        is_trusted = worktree != "" and named_path(git_dir, worktree) == top
     is_repository = os.path.isfile(common / "HEAD") and os.path.isdir(common / "objects")
     return common if is_trusted and is_repository and not common.is_relative_to(root) else None
+
+
+def _worktree(settings: str) -> str:
+    """The first `worktree` in Git settings; empty if there is none."""
+    pairs = (line.partition("=") for line in settings.split("\n"))
+    return next((value.strip().strip('"') for key, _, value in pairs if key.strip() == "worktree"), "")
 
 
 def files_above(root: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairlead.shell.layer import HIDDEN_TEXT, View
 from fairlead.shell.network import Network
-from fairlead.shell.sandbox import gitconfig, repository
+from fairlead.shell.sandbox import git_folders, gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.box.network import resolver_text
 from fairlead.shell.sandbox.box.tools import Tools, find_tools
@@ -56,8 +56,7 @@ class ShownPaths:
         None if there are too many settings files to read and the view shows repositories around the workspace, which
         must not be shown then. Without such repositories, the last settings files are left out.
         """
-        repositories = [*self._git_folders(), *map(self._folders.path, view.repositories)]
-        repositories += [top / name for top, around in view.enclosing.items() for name in around.repositories]
+        repositories = self._repositories(view)
         found: list[tuple[Path, str]] = []
         try:
             for each in gitconfig.redacted_settings(repositories, mounts.home(), lambda path: self._text(path, view)):
@@ -67,6 +66,16 @@ class ShownPaths:
                 return None
             log.warning("the workspace's repositories have too many settings files; the last ones are not searched")
         return found
+
+    def _repositories(self, view: View, *, bare: bool = True) -> Sequence[Path]:
+        """The repositories that a box shows: their folders, or the files and links that lead to them.
+
+        Args:
+            bare: whether those in the workspace that are not named `.git` are included. Their files may be tracked.
+        """
+        inner = map(self._folders.path, view.repositories)
+        around = (top / name for top, found in view.enclosing.items() for name in found.repositories)
+        return [*self._git_folders(), *(path for path in (*inner, *around) if bare or path.name == ".git")]
 
     def _git_folders(self) -> Sequence[Path]:
         """The repositories of the workspace's folders, those outside of it first."""
@@ -131,6 +140,7 @@ class ShownPaths:
             scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
         )
         masked = [*self._hidden, *self._root_only, *tools.hidden, *mounts.socket_paths()]
+        masked += git_folders.hidden_in(self._repositories(view, bare=False))
         masked = [path for path in masked if self._is_readable(path, folders, shown)]
         masked += self._existing(view.hidden, view)
         masked += [path for top in view.enclosing for path in self.hidden_around(top, view)]
