@@ -1,5 +1,7 @@
 """docs/faults.md 34, 35 and 42 through the server process: protected files, secrets, links, a hostile repository."""
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +95,21 @@ async def test_fault_35_accepting_a_file_or_a_hunk_asks(workspace: Path, replay:
         assert (await decide(client, session))[".envrc"][0] == "failed"
         assert len(asked.params) == 5
     assert (workspace / ".envrc").read_text() == "A\nb\nc\nd\nE\n"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+async def test_fault_184_hooks_that_the_users_settings_name(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 184: an accept waits for Git's answer, even the first one. Other files need no confirmation."""
+    subprocess.run(["git", "init", "-q", str(workspace)], check=True)
+    (Path.home() / ".gitconfig").write_text("[core]\n\thooksPath = ci/hooks\n\tfsmonitor = tools/monitor.sh\n")
+    names = ["ci/hooks/pre-commit", "tools/monitor.sh", "tools/other.sh"]
+    asked = Asked("reject")
+    settings = replay({"calls": [write(name) for name in names]}, {"text": "."})
+    async with Client(workspace, settings=settings, answers={"agent/approve": asked}) as client:
+        session = (await client.run())["sessionId"]
+        outcomes = {name: outcome for name, (outcome, _) in (await decide(client, session)).items()}
+    assert outcomes == {"other.sh": "applied", "pre-commit": "failed", "monitor.sh": "failed"}
+    assert sorted(asked.names) == ["monitor.sh", "pre-commit"]
 
 
 async def test_fault_35_undo_and_redo_ask_nothing(workspace: Path, replay: Replay) -> None:

@@ -12,20 +12,9 @@ from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles, is_repository, protected_links, protection_reason
 from fairlead.workspace.repositories import hooks_folder
+from faults.protected_names import ORDINARY, PROTECTED
 from tools.stand_ins import Documents
 
-PROTECTED = """
-    .vscode/settings.json .vscode/tasks.json sub/.vscode/new.json .idea/x .devcontainer/x a.code-workspace
-    .git/hooks/pre-commit .git/config .git sub/.git/config .husky/pre-commit .githooks/x .gitmodules .gitattributes
-    .pre-commit-config.yaml .github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml .envrc .bashrc home/.zshrc
-    .npmrc AGENTS.md docs/AGENTS.md CLAUDE.md .cursorrules .cursor/x .hg/hgrc sub/.hg/hgrc .hg .hgrc
-    .claude/settings.json .mcp.json .fairleadignore Jenkinsfile .github/copilot-instructions.md
-"""
-ORDINARY = """
-    package.json src/main.py .gitignore .github/README.md .github/ISSUE_TEMPLATE/x.md workflows/ci.yml
-    vscode/settings.json docs/agents.markdown git/hooks/x .editorconfig ..foo .env my.git/x a~1 .hgignore .hgtags
-    my.hg/hgrc hg/hgrc README.md CLAUDE.md.bak code-workspace 日本/.hidden
-"""
 DISGUISED = """
     .VSCODE/Settings.json .Git/hooks/x agents.MD .vscode./x .git::$DATA AGENTS.md:stream
     .git::$INDEX_ALLOCATION/config GIT~1/config vscode~2/x AGENTS~1.MD CLAUDE.md::$DATA GITHUB~1/workflows/ci.yml
@@ -42,8 +31,8 @@ ODDLY_DISGUISED = [
 
 
 @pytest.mark.parametrize("name", PROTECTED.split())
-def test_fault_35_files_that_take_effect_automatically_are_protected(name: str) -> None:
-    """docs/faults.md 35: each has a reason for the user, even if the file does not exist."""
+def test_fault_183_files_that_take_effect_automatically_are_protected(name: str) -> None:
+    """docs/faults.md 183: each has a reason for the user, even if the file does not exist."""
     reason = protection_reason(name)
     assert reason is not None and reason.endswith(".")
 

@@ -15,43 +15,74 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Kind, Proposal
 from fairlead.workspace.folder_index import Entries, FolderIndex
+from fairlead.workspace.git_programs import ask_git, known_programs
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots, real_path
-from fairlead.workspace.repositories import executable_parts, git_folder, hooks_folder, is_git_folder
+from fairlead.workspace.repositories import executable_parts, git_folder, is_git_folder
 
 Risk = Literal["deletion", "configuration", "ci"]
 
 _GIT = "Git runs its hooks and filters automatically."
+# a name with `/` at its end is a folder; `*` stands for any text
 _REASONS = {
-    "It configures the editor, which may run commands from it.": (
-        *(".vscode/", ".idea/", ".devcontainer/", ".fleet/", ".zed/", ".vs/", ".devcontainer.json", ".exrc", ".nvimrc"),
-        *(".nvim.lua", ".vimrc", ".dir-locals.el", ".sublime-project", "*.code-workspace", "*.sublime-project"),
-    ),
-    _GIT: (
-        *(".git/", ".husky/", ".githooks/", ".gitmodules", ".gitattributes", ".gitconfig", ".lefthook/"),
-        *("lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".pre-commit-config.yaml", ".lintstagedrc"),
-    ),
-    "Mercurial runs the hooks and extensions in its settings automatically.": (".hg/", ".hgrc"),
-    "It defines what your CI builds run.": (
-        *(".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/ci/", ".circleci/", ".buildkite/"),
-        *(".travis.yml", "azure-pipelines.yml", ".azure-pipelines/", "jenkinsfile", ".drone.yml", ".woodpecker.yml"),
-        *(".woodpecker/", "appveyor.yml", "bitbucket-pipelines.yml", ".forgejo/workflows/", ".gitea/workflows/"),
-    ),
-    "Your shell or package manager reads it automatically.": (
-        *(".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc"),
-        *(".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc", ".mise.toml"),
-        *("mise.toml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", "pip.conf", ".cargo/"),
-    ),
-    "It tells coding agents what to do, or what they may do.": (
-        *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".claude/", ".cursor/"),
-        *(".cursorrules", ".windsurf/", ".windsurfrules", ".clinerules", ".clinerules/", ".roo/", ".codex/"),
-        *(".aider.conf.yml", ".continue/", ".junie/", ".kiro/", ".mcp.json", ".gemini/", ".fairleadignore"),
-        *(".github/copilot-instructions.md", ".github/instructions/", ".github/prompts/", ".github/agents/"),
-    ),
+    "It configures the editor, which may run commands from it.": """
+        .vscode/ .idea/ .devcontainer/ .devcontainer.json .fleet/ .zed/ .vs/ .nova/ .theia/ .settings/ .helix/ .nvim/
+        .exrc .nexrc .vimrc .gvimrc .lvimrc .nvimrc .nvim.lua .dir-locals.el .dir-locals-2.el .emacs .emacs.d/ .kakrc
+        .sublime-project *.code-workspace *.sublime-project .gitpod.yml .replit replit.nix .stackblitzrc .codesandbox/
+        sandbox.config.json .idx/ devfile.yaml .devfile.yaml .latexmkrc latexmkrc
+    """,
+    _GIT: """
+        .git/ .husky/ .githooks/ .git-hooks/ .gitmodules .gitattributes .gitconfig .lefthook/ .lefthook-local/
+        lefthook.* lefthook-local.* .lefthook.* .lefthook-local.* .config/lefthook.* .config/lefthook-local.*
+        .pre-commit-config.yaml .pre-commit-config.yml prek.toml .lintstagedrc .lintstagedrc.* lint-staged.config.*
+        .huskyrc .huskyrc.* husky.config.js .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .captainhook/
+        captainhook.json grumphp.yml grumphp.yml.dist hk.pkl
+    """,
+    "Mercurial runs the hooks and extensions in its settings automatically.": ".hg/ .hgrc",
+    "The version control system runs programs that its settings name.": """
+        .jj/repo/config.toml .jj/workspace-config.toml _darcs/prefs/ .bzr/branch/branch.conf
+    """,
+    "It defines what your CI builds run.": """
+        .github/workflows/ .github/actions/ .gitlab-ci.yml .gitlab/ci/ .circleci/ .buildkite/ .travis.yml
+        azure-pipelines.* .azure-pipelines/ .vsts-ci.yml jenkinsfile jenkinsfile.* .drone.yml .drone.star .drone.jsonnet
+        .woodpecker.yml .woodpecker.yaml .woodpecker/ appveyor.yml .appveyor.yml bitbucket-pipelines.yml
+        .forgejo/workflows/ .forgejo/actions/ .gitea/workflows/ .gitea/actions/ .semaphore/ .cirrus.yml .cirrus.star
+        .teamcity/ cloudbuild.yaml cloudbuild.yml cloudbuild.json buildspec.yml buildspec.yaml codefresh.yml .tekton/
+        .onedev-buildspec.yml .build.yml .builds/ wercker.yml screwdriver.yaml .harness/ .readthedocs.yml
+        .readthedocs.yaml jitpack.yml netlify.toml render.yaml heroku.yml
+    """,
+    "Your shell, interpreter, debugger or package manager reads it automatically.": """
+        .envrc .direnvrc .autoenv .autoenv.zsh .rvmrc .bashrc .bash_profile .bash_login .bash_logout .bash_aliases
+        .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xonshrc
+        config.fish .inputrc .editrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .screenrc .tmux.conf
+        .lessfilter .ackrc .psqlrc .sqliterc .ssh/ .config/autostart/ .config/environment.d/ .config/fish/
+        .gdbinit .gdbearlyinit .lldbinit .lldbinit-* .pdbrc .pdbrc.py .irbrc .pryrc .byebugrc .rdbgrc .rprofile
+        .renviron .ghci .iex.exs .ocamlinit .utoprc .erlang .guile .sbclrc .clisprc .octaverc .perldb .ipython/
+        sitecustomize.py usercustomize.py .user.ini
+        mise.toml .mise.toml mise.*.toml .mise.*.toml .mise/ mise/config.toml mise/config.*.toml .config/mise/
+        .config/mise.toml .config/mise.*.toml .rtx.toml devbox.json
+        .npmrc .yarnrc .yarnrc.yml .yarn/releases/ .yarn/plugins/ .yarn/sdks/ .pnpmfile.* .corepack.env bunfig.toml
+        .bunfig.toml .pypirc pip.conf pip.ini .pydistutils.cfg .condarc .gemrc .cargo/ rust-toolchain
+        rust-toolchain.toml .mvn/ .mavenrc gradle/wrapper/ .sbtopts .jvmopts .bazelrc .bazeliskrc .bazelversion
+        tools/bazel .buckconfig .buckconfig.local ansible.cfg
+    """,
+    "It tells coding agents what to do, or what they may do.": """
+        agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md warp.md replit.md .claude/
+        .claude-plugin/ .cursor/ .cursorrules .windsurf/ .windsurfrules .clinerules .clinerules/ .cline/ .roo/
+        .roorules .roorules-* .roomodes .kilocode/ .kilocodemodes .kilocoderules .codex/ .opencode/ opencode.json
+        opencode.jsonc .aider.conf.yml .continue/ .continuerc.json .junie/ .aiassistant/ .kiro/ .amazonq/ .mcp.json
+        .gemini/ .qwen/ .agents/ .agent/ .goosehints .goose/ .augment/ .augment-guidelines .trae/ .zencoder/ .qodo/
+        .tabnine/ .openhands/ .factory/ .crush.json crush.json .crush/ .warp/ .rules .firebender/ firebender.json
+        .fairleadignore .github/copilot-instructions.md .github/instructions/ .github/prompts/ .github/agents/
+        .github/chatmodes/ .github/hooks/ .github/skills/
+    """,
 }
-_BY_NAME = {name.rstrip("/"): reason for reason, names in _REASONS.items() for name in names if "*" not in name}
-_BY_END = {name[1:]: reason for reason, names in _REASONS.items() for name in names if name.startswith("*")}
-_ENDS = tuple(_BY_END)
+_ALL = {name.rstrip("/"): reason for reason, names in _REASONS.items() for name in names.split()}
+_BY_NAME = {name: reason for name, reason in _ALL.items() if "*" not in name}
+# by the text before and after the `*` in the last part of a path
+_BY_ENDS = {(name.partition("*")[0], name.partition("*")[2]): reason for name, reason in _ALL.items() if "*" in name}
+_STARTS = tuple(start for start, _ in _BY_ENDS if start)
+_ENDS = tuple(end for start, end in _BY_ENDS if not start)
 _MAX_LEVEL = 2  # levels of folders below a root that `ProtectedFiles` examines
 _NAMES = sorted({part for name in _BY_NAME for part in name.split("/")})
 _DEEPEST = max(name.count("/") for name in _BY_NAME) + 1
@@ -87,7 +118,14 @@ def protection_reason(relative: str) -> str | None:
             reason = _BY_NAME.get("/".join(parts[start : start + size]))
             if reason is not None:
                 return reason
-    return next((reason for end, reason in _BY_END.items() if parts[-1].endswith(end)), None)
+    return _reason_by_ends(parts[-1]) or _reason_by_ends("/".join(parts[-2:]))
+
+
+def _reason_by_ends(name: str) -> str | None:
+    """The reason for a name, or for one with its folder, that has a known beginning and end."""
+    if not name.startswith(_STARTS) and not name.endswith(_ENDS):
+        return None
+    return next((why for (start, end), why in _BY_ENDS.items() if name.startswith(start) and name.endswith(end)), None)
 
 
 def is_repository(relative: str) -> bool:
@@ -96,7 +134,7 @@ def is_repository(relative: str) -> bool:
 
 
 class ProtectedFiles:
-    """Finds the existing protected files and folders in a root and in two levels of folders below it.
+    """Finds the protected files and folders in a root and in two levels of folders below it.
 
     Reads the names in folders where names have changed since the last call, and Git's configuration, but no other
     content. Skips folders of dependencies.
@@ -112,7 +150,7 @@ class ProtectedFiles:
         A folder includes everything in it. Of a repository that is not in a `.git` folder, only the parts that make
         Git run programs are protected.
         """
-        found = _git_paths(self._root)
+        found = _git_folder_parts(self._root) | ask_git(self._root)
         for folder, names in self._index.current_notes().items():
             if names:
                 found |= {f"{folder}/{name}" if folder else name for name in names}
@@ -132,7 +170,8 @@ def _examine(folder: str, entries: Entries) -> tuple[Sequence[str] | None, Seque
     parent, protected, below = folder.rpartition("/")[2].casefold(), list[str](), list[str]()
     for entry in entries.values():
         name = entry.name.casefold()
-        if name in _BY_NAME or f"{parent}/{name}" in _BY_NAME or name.endswith(_ENDS):
+        inner = f"{parent}/{name}"
+        if name in _BY_NAME or inner in _BY_NAME or _reason_by_ends(name) or _reason_by_ends(inner):
             protected.append(entry.name)
         elif name not in SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
             below.append(entry.name)
@@ -151,7 +190,10 @@ def protected_links(root: Path) -> dict[str, str]:
         for link in links
         for end in _link_target(Path(link.path), root)
     }
-    return {**dict.fromkeys(_git_paths(root), _GIT), **{end: why for end, why in reasons.items() if why is not None}}
+    return {
+        **dict.fromkeys(_git_folder_parts(root) | known_programs(root), _GIT),
+        **{end: why for end, why in reasons.items() if why is not None},
+    }
 
 
 def risk(kind: Kind, path: PurePath, target: PurePath) -> Risk | None:
@@ -204,15 +246,11 @@ def _name_risk(path: PurePath) -> Risk | None:
     return None
 
 
-def _git_paths(root: Path) -> set[str]:
-    """The paths in a root, outside of `.git`, through which Git runs programs.
-
-    They are parts of the folder that `.git` refers to, and the folder of hooks that the settings name.
-    """
-    folder, hooks = git_folder(root / ".git"), hooks_folder(root)
+def _git_folder_parts(root: Path) -> set[str]:
+    """The parts through which Git runs programs, of a folder in the root that `.git` refers to."""
+    folder = git_folder(root / ".git")
     is_elsewhere = folder != root / ".git" and folder != root and folder.is_relative_to(root)
-    paths = [*(executable_parts(folder) if is_elsewhere else ()), *([hooks] if hooks is not None else [])]
-    return {path.relative_to(root).as_posix() for path in paths}
+    return {path.relative_to(root).as_posix() for path in executable_parts(folder)} if is_elsewhere else set()
 
 
 def _parts(relative: str) -> list[str]:

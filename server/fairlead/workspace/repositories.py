@@ -16,8 +16,9 @@ from fairlead.workspace.safe_open import read_regular
 EXECUTABLE_PARTS = ("hooks", "config", "config.worktree", "info")
 _MAX_BYTES = 1_000_000
 _HEAD = re.compile(r"ref: refs/heads/([^\n]+)|([0-9a-f]{40}|[0-9a-f]{64})")
-_SECTION = re.compile(r"\s*\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
-_HOOKS_PATH = re.compile(r"(?i)\s*hooksPath\s*=\s*(\"[^\"]*\"|[^#;]*)")
+# no repetition is tried again with less text: a hostile file must not take long
+_SECTION = re.compile(r"\s*+\[\s*+([\w.-]++)\s*+(\"[^\"]*+\")?+\s*+\](.*)")
+_HOOKS_PATH = re.compile(r"(?i)\s*+hooksPath\s*+=\s*+(\"[^\"]*+\"|[^#;]*+)")
 
 
 def is_git_folder(has: Callable[[str], bool]) -> bool:
@@ -88,15 +89,21 @@ def executable_parts(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
+def settings_files(top: Path) -> tuple[Path, Path]:
+    """The files of a repository's settings: that of the work tree, and that of all work trees."""
+    own = git_folder(top / ".git")
+    shared = named_path(own, read_start(own / "commondir"))
+    return own / "config.worktree", shared / "config"
+
+
 def hooks_folder(root: Path) -> Path | None:
     """The folder below the root that the repository's settings name for hooks; None if they name none there.
 
-    Does not read files that the settings include.
+    Reads only the repository's own files (`git_programs.py` asks Git).
     """
     top = enclosing_repository(root) or root
-    own = git_folder(top / ".git")
-    shared = named_path(own, read_start(own / "commondir"))
-    named = _hooks_path(read_start(own / "config.worktree")) or _hooks_path(read_start(shared / "config"))
+    of_work_tree, shared = settings_files(top)
+    named = _hooks_path(read_start(of_work_tree)) or _hooks_path(read_start(shared))
     folder = named_path(top, named)
     return folder if named and folder.is_relative_to(root) and folder != root else None
 

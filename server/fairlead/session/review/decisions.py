@@ -1,5 +1,6 @@
 """The user's decisions on proposals: accept, reject and amend."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.emptied_folders import remove_emptied_folders
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.git_programs import ask_git_in
 from fairlead.workspace.long_work import Yielder
 from fairlead.workspace.write import missing_folders
 
@@ -68,6 +70,7 @@ async def accept(
     """
     async with session.review():
         await session.files.observe_closely(target_paths(session, target))
+        await asyncio.to_thread(ask_git_in, session.files.roots.paths)  # decides what is protected
         session.publish()
         selections, outcomes = resolve_target(session, target, seen_version)
         why = session.protected()
