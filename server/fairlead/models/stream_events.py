@@ -25,7 +25,7 @@ BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
 _USER_BLOCKS = ("tool_result", "image", "document")
 """Blocks that the API accepts only in messages of the user."""
 # characters
-MAX_ID = 200  # of a call, and its tool's name; the API allows 128 for a name
+MAX_ID = 2000  # of a call, and its tool's name; the API allows 128 for a name
 MAX_STOP_REASON = 100
 MAX_EXPLANATION = 500
 
