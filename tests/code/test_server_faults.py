@@ -1,6 +1,7 @@
 """Language servers that misbehave (docs/faults.md 97 to 101)."""
 
 import asyncio
+import os
 import re
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View, Where
+from fairlead.workspace.limited import NICE
 from fairlead.workspace.paths import Roots
 from support.bad_server import ASKED
 from support.servers_workspace import (
@@ -398,3 +400,21 @@ async def test_no_server_starts_before_it_is_needed(workspace: Path) -> None:
         assert servers.name_for(workspace / "readme.txt") == ""
     assert started.asked == []
     assert processes_in(workspace, str(BAD_SERVER)) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
+async def test_fault_190_a_language_server_without_a_box_has_limits(workspace: Path) -> None:
+    """docs/faults.md 190: it reads the user's files too."""
+    code = (
+        "import os, resource, sys; from pathlib import Path\n"
+        "found = os.nice(0), *resource.getrlimit(resource.RLIMIT_DATA)\n"
+        "Path('pipe').write_text(' '.join(map(str, found))); sys.stdin.read()"
+    )
+    os.mkfifo(workspace / "pipe")
+    layer = DirectLayer(Roots.of(workspace))
+    server = await ServerProcess.start([sys.executable, "-c", code], layer, workspace, View(), Limits(100, 2 << 30))
+    try:
+        shown = await asyncio.to_thread((workspace / "pipe").read_text)
+    finally:
+        await server.end()
+    assert shown == f"{os.nice(0) + NICE} {2 << 30} {2 << 30}"

@@ -39,7 +39,7 @@ async def start(
         stderr=asyncio.subprocess.PIPE,
         **_GROUP,
     )
-    _limit(process.pid)
+    limit(process.pid)
     return process
 
 
@@ -56,7 +56,7 @@ def output_of(
     except (OSError, ValueError):
         return None
     with process:
-        _limit(process.pid)
+        limit(process.pid)
         timer = threading.Timer(seconds, process.kill)
         timer.start()
         try:
@@ -70,8 +70,11 @@ def output_of(
     return data if code == 0 else None
 
 
-def _limit(pid: int) -> None:
-    """Limits a process that has just started. Does nothing if it has ended."""
+def limit(pid: int, memory: int = MEMORY) -> None:
+    """Gives a process that has just started a low priority and, on Linux, at most so many bytes of memory.
+
+    It must be in a process group of its own. Does nothing if it has ended.
+    """
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -80,6 +83,6 @@ def _limit(pid: int) -> None:
         import resource  # noqa: PLC0415  missing on Windows
 
         # written memory only, because reserved but unused memory would count for RLIMIT_AS
-        for kind, most in ((resource.RLIMIT_DATA, MEMORY), (resource.RLIMIT_CORE, 0)):
+        for kind, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CORE, 0)):
             with contextlib.suppress(OSError, ValueError):
                 resource.prlimit(pid, kind, (most, most))

@@ -17,6 +17,7 @@ from fairlead.code.servers.mirror import Mirror
 from fairlead.display import end_sentence
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
+from fairlead.workspace.limited import limit
 
 EXIT_SECONDS = 1.0
 """How long a server may take to exit after it is asked to, before it gets SIGTERM."""
@@ -59,6 +60,8 @@ class ServerProcess:
             box = await layer.open(command, view, folder=folder, limits=limits, background=True, programs=programs)
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
+                if layer.where == "workspace":  # a box has limits of its own
+                    limit(process.pid, limits.memory)
             except BaseException:
                 with contextlib.suppress(ToolError):  # it would replace the error that the caller needs
                     await box.close()
