@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import ipaddress
+import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -75,6 +77,22 @@ async def test_the_internet_is_not_this_machine_or_its_surroundings(box: Boxes, 
     ran = await box.run(talk(host, 443), network=INTERNET)
     assert ran.code != 0
     assert "got" not in ran.output
+
+
+def test_the_internet_is_reached() -> None:
+    """In a world with a server at a public address; nothing else answers in it, although a server listens there."""
+    world = [sys.executable, str(Path(__file__).with_name("internet_world.py"))]
+    can_have_one = shutil.which("ip") and shutil.which("unshare")
+    if (
+        not can_have_one
+        or subprocess.run(["unshare", "-rn", "ip", "link", "add", "type", "veth"], check=False).returncode
+    ):
+        pytest.skip("this machine cannot have a network of its own")
+    shown = subprocess.run(["unshare", "-rn", *world], check=True, capture_output=True, text=True, timeout=100).stdout
+    first, *others = [line.split(" ", 2)[2] for line in shown.splitlines()]
+    assert first == "got hello"
+    assert len(others) == 4
+    assert all("got" not in other for other in others), others
 
 
 async def test_services_of_the_settings_are_reached_by_every_command(workspace: Path, tmp_path: Path) -> None:
