@@ -5,12 +5,15 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from fairlead.agent.errors import ToolError
 from fairlead.tools.list_files import MAX_FILES
 from fairlead.tools.search import MAX_CONTEXT, MAX_LINES
+from fairlead.workspace import limited
 from tools.stand_ins import Desk, found, listed
 
 CODE = "import os\n\ndef alpha():\n    return Beta\n\nclass Beta:\n    pass\n"
@@ -310,6 +313,37 @@ async def test_fault_161_a_very_long_line_in_a_proposal(desk: Desk, text: str) -
     lines = await found(desk, r"\(|x", context=1)
     assert lines[0].startswith("long.txt:1:") or lines[0].startswith("long.txt:0:")
     assert lines[1:] == (["long.txt:2:x(y"] if "\n" in text else [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
+async def test_fault_190_a_search_says_that_it_left_out_large_files(desk: Desk) -> None:
+    """docs/faults.md 190: also if it then searches a proposal in the same folder."""
+    desk.write("b.txt", "needle\n")
+    with (desk.path / "long.txt").open("wb") as file:
+        for _ in range(400):
+            file.write(b"letter " * 150_000)
+    await desk.call("write_file", path="a.txt", content="other\n")
+    large = "(Files of more than 10 MB were left out, because one has a very long line.)"
+    assert await found(desk, "needle") == ["b.txt:1:needle", large]
+    (desk.path / "long.txt").unlink()
+    assert await found(desk, "needle") == ["b.txt:1:needle"]
+
+
+async def test_a_search_that_fails_for_another_reason_is_not_repeated(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a lack of memory is a reason to search again without places."""
+    runs: list[Sequence[str]] = []
+
+    async def start(argv: Sequence[str], *args: Any, **options: Any) -> asyncio.subprocess.Process:
+        runs.append(argv)
+        return await original(argv, *args, **options)
+
+    original = limited.start
+    monkeypatch.setattr(limited, "start", start)
+    with pytest.raises(ToolError, match="unclosed group"):
+        await desk.call("search", pattern="(")
+    assert len([argv for argv in runs if "--regexp" in argv]) == 1
 
 
 async def test_a_line_of_many_megabytes_is_reported(desk: Desk) -> None:

@@ -36,7 +36,7 @@ from fairlead.tools.search_scope import (
 from fairlead.tools.secret_files import omitted_secrets
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
-from fairlead.workspace.ripgrep import plain_name, records
+from fairlead.workspace.ripgrep import OutOfMemory, plain_name, records
 
 MAX_LINES = 200
 MAX_COLLECTED = 5000
@@ -51,7 +51,7 @@ INSTEAD_OF_OPTIONS = {
 }
 """What the model can do instead of setting an option that `rg` suggests."""
 TOO_LONG = "(a line that is very long, or has very many matches)"
-_PLAIN_OPTIONS = ("--with-filename", "--null", "--line-number", "--no-heading", "--threads", "1")
+_PLAIN_OPTIONS = ("--with-filename", "--null", "--line-number", "--no-heading")
 _PLAIN_RECORD = re.compile(rb"([^\0]*)\0([0-9]+)([:-])(.*)\r?", re.DOTALL)
 
 SPEC = ToolSpec(
@@ -177,12 +177,9 @@ class Search:
         """
         try:
             return await _collect(self._hits(arguments, cwd, named, stdin))
-        except WorkspaceError as error:
-            # a line with millions of matches may need too much memory, because each match is printed with its place
-            try:
-                return await _collect(self._hits_without_places(arguments, cwd, named, stdin))
-            except WorkspaceError:
-                raise error from None
+        except OutOfMemory:
+            # a line with millions of matches needs too much memory, because each match is printed with its place
+            return await _collect(self._hits_without_places(arguments, cwd, named, stdin))
 
     async def _hits_without_places(
         self, arguments: Sequence[str], cwd: Path, named: Callable[[str], str | None], stdin: str | None
@@ -228,6 +225,8 @@ async def _collect(hits: AsyncGenerator[Found, None]) -> list[Found]:
                 found.append(hit)
                 if len(found) >= MAX_COLLECTED:
                     break
+    except OutOfMemory:
+        raise
     except WorkspaceError as error:
         message, _, options = str(error).partition("\n\nConsider enabling")
         advice = [instead for option, instead in INSTEAD_OF_OPTIONS.items() if option in options]

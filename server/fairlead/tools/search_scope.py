@@ -16,10 +16,10 @@ from fairlead.workspace.paths import Root, Roots, below
 from fairlead.workspace.ripgrep import (
     MAX_FILE,
     file_names,
-    left_out_large_files,
     options_for_names,
     plain_name,
     records,
+    take_without_large,
     unusable_rules,
 )
 from fairlead.workspace.secret_names import is_shipped
@@ -193,7 +193,7 @@ async def both(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
 
 
 def left_out(targets: Collection[SearchTarget]) -> str:
-    """Lines about files that the search before could not read, each with a leading newline; empty if there are none.
+    """Lines about files that the searches before could not read, each with a leading newline; empty if there are none.
 
     These are files with ignore rules, and large ones.
     """
@@ -201,7 +201,8 @@ def left_out(targets: Collection[SearchTarget]) -> str:
     named = ", ".join(list(dict.fromkeys(roots.relative(path) for path, roots in found.items()))[:MAX_IGNORED])
     note = f"\n(Ignored files are included, because these cannot be read as files with ignore rules: {named})"
     large = f"\n(Files of more than {MAX_FILE // 1_000_000} MB were left out, because one has a very long line.)"
-    return note * bool(found) + large * any(left_out_large_files(target.root.path) for target in targets)
+    is_without = [take_without_large(root) for root in {target.root.path for target in targets}]
+    return note * bool(found) + large * any(is_without)
 
 
 def _omitted_ignored(names: Collection[str]) -> str:

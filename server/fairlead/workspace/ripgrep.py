@@ -32,15 +32,22 @@ _LONG = 1.0
 """After so many seconds, the reason may be a file with ignore rules that does not end."""
 MAX_FILE = 10_000_000
 """The size in bytes of the largest file that is searched if `rg` needs too much memory, as for a very long line."""
+# the options that are added, one after the other, if `rg` needs too much memory: with several threads it holds all that
+# it finds in a file, and always a whole line
+_FRUGAL = (("--threads", "1"), ("--max-filesize", str(MAX_FILE)))
 _MAX_MESSAGE = 10_000
 _NARROW = "Narrow it with a path or a glob."
 # how `rg` ends if it gets no more memory; the second is the kernel's way
 _ABORTED = (-getattr(signal, "SIGABRT", 6), -getattr(signal, "SIGKILL", 9))
 
 _without_large: set[Path] = set()
-"""The folders in which the last `rg` had to leave out files larger than `MAX_FILE`."""
+"""The folders in which an `rg` had to leave out files larger than `MAX_FILE`, until `take_without_large` is called."""
 _left_out: dict[Path, dict[Path, str]] = {}
 """The unusable files with ignore rules, as from `unusable_around`, by the folder in which `rg` ran."""
+
+
+class OutOfMemory(WorkspaceError):
+    """`rg` needs more memory than it gets."""
 
 
 def executable() -> str:
@@ -72,7 +79,7 @@ async def records(
 
     Raises:
         WorkspaceError: `rg` is not installed, cannot be started, reports an error, such as an invalid pattern, takes
-            longer than MAX_SECONDS or needs too much memory.
+            longer than MAX_SECONDS or needs too much memory (`OutOfMemory`).
     """
     async with aclosing(_batches(arguments, cwd, stdin, end)) as batches:
         async for batch in batches:
@@ -84,7 +91,7 @@ async def _batches(
     arguments: Sequence[str], cwd: Path, stdin: str | None = None, end: bytes = b"\n"
 ) -> AsyncGenerator[Sequence[bytes | None], None]:
     """Like `records`, but yields lists. Each contains the records that have arrived since the previous one."""
-    guard = _Guard(cwd)
+    guard = _Guard(cwd, has_files=stdin is None)
     while True:
         process = await _start([*guard.options, *arguments], cwd, stdin is not None)
         assert process.stdout is not None and process.stderr is not None
@@ -132,20 +139,24 @@ async def _start_of(stream: asyncio.StreamReader) -> bytes:
 
 
 class _Guard:
-    """Ends an `rg` that takes too long, and finds out which files with ignore rules it must not read."""
+    """Ends an `rg` that takes too long, and finds out which files with ignore rules it must not read.
 
-    def __init__(self, cwd: Path) -> None:
+    Args:
+        has_files: whether it reads files, rather than its standard input.
+    """
+
+    def __init__(self, cwd: Path, *, has_files: bool) -> None:
         self._cwd = cwd
+        self._frugal: list[str] = []
+        self._more_frugal = iter(_FRUGAL if has_files else _FRUGAL[:1])
         self._unusable = {**still_unusable(_left_out.get(cwd, {})), **unusable_around(cwd)}
         self._is_late = self._has_more = False
-        _without_large.discard(cwd)
         self._remember()
 
     @property
     def options(self) -> Sequence[str]:
-        """The options that leave out the rules of the unusable files that are known, and large files if necessary."""
-        large = ("--max-filesize", str(MAX_FILE)) if self._cwd in _without_large else ()
-        return [*sorted(set(self._unusable.values())), *large]
+        """The options that leave out the rules of the unusable files that are known, and those that save memory."""
+        return [*sorted(set(self._unusable.values())), *self._frugal]
 
     async def watch(self, process: asyncio.subprocess.Process) -> None:
         """Looks for unusable files once `rg` takes long, and kills it if there are some, or its time is up."""
@@ -165,8 +176,10 @@ class _Guard:
         """
         if not self._has_more and code in _ABORTED and not self._is_late:
             await self._look()
-            if not self._has_more and self._cwd not in _without_large:
-                _without_large.add(self._cwd)
+            if not self._has_more and (options := next(self._more_frugal, None)) is not None:
+                self._frugal += options
+                if "--max-filesize" in options:
+                    _without_large.add(self._cwd)
                 return True
         if self._has_more:
             self._has_more = False
@@ -174,7 +187,8 @@ class _Guard:
         if self._is_late:
             raise WorkspaceError(f"The search took longer than {MAX_SECONDS:.0f} s. {_NARROW}")
         if code in _ABORTED:
-            raise WorkspaceError(f"The search needed more than {MEMORY >> 20} MB of memory. {_NARROW}")
+            _without_large.discard(self._cwd)
+            raise OutOfMemory(f"The search needed more than {MEMORY >> 20} MB of memory. {_NARROW}")
         return False
 
     async def _look(self) -> None:
@@ -189,9 +203,11 @@ class _Guard:
         _left_out[self._cwd] = self._unusable
 
 
-def left_out_large_files(cwd: Path) -> bool:
-    """Whether the last search in a folder left out files larger than `MAX_FILE`."""
-    return cwd in _without_large
+def take_without_large(cwd: Path) -> bool:
+    """Whether a search in a folder has left out files larger than `MAX_FILE` since the last call."""
+    was_without = cwd in _without_large
+    _without_large.discard(cwd)
+    return was_without
 
 
 def unusable_rules(cwd: Path) -> Sequence[Path]:
