@@ -154,6 +154,22 @@ async def test_fault_193_an_allowance_is_bound_to_the_named_files(tmp_path: Path
         assert len(user.asked) == questions
 
 
+@pytest.mark.parametrize(
+    "line", ["cd sub && bash s.sh", "(cd sub; ./s.sh)", "make -C sub -f s.sh", "pushd ./sub; . s.sh"]
+)
+async def test_fault_193_an_allowance_is_bound_to_files_in_a_folder_that_the_line_names(
+    tmp_path: Path, line: str
+) -> None:
+    """docs/faults.md 193: also if their names are relative to it."""
+    (tmp_path / "sub").mkdir()
+    user = ScriptedUser("allow_session", "allow_session")
+    approvals = Approvals(user, "s")
+    for text, questions in (("one", 1), ("two", 2), ("two", 2)):
+        (tmp_path / "sub/s.sh").write_text(text)
+        await approvals.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        assert len(user.asked) == questions
+
+
 async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks again."""
     user = ScriptedUser("allow_session")

@@ -5,6 +5,7 @@ The questions are about a command, the use of a file that looks like a secret, o
 
 import asyncio
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from fairlead.workspace.errors import WorkspaceError
 # what may stand before or after a path in a command line
 _SEPARATORS = re.compile(r"[\s'\"`;|&()<>=:,{}$\\]+")
 _MAX_NAMED = 1000
+_MAX_FOLDERS = 10
 _MAX_READ = 10_000_000
 
 
@@ -96,15 +98,20 @@ def _reason(answer: ApprovalAnswer) -> str:
 
 
 def _named_files(command: str, cwd: Path) -> list[tuple[str, object]]:
-    """The files that a command line names, each with what identifies its content. A change of a script asks again."""
+    """The files that a command line names, each with what identifies its content. A change of a script asks again.
+
+    A name may be relative to a folder that the line names too (`cd sub && ./build.sh`).
+    """
+    names = sorted({*_SEPARATORS.split(command)} - {""})[:_MAX_NAMED]
+    folders = [cwd, *[cwd / name for name in names if os.path.isdir(cwd / name)][:_MAX_FOLDERS]]
     found = list[tuple[str, object]]()
-    for name in sorted({*_SEPARATORS.split(command)})[:_MAX_NAMED]:
+    for path in dict.fromkeys(folder / name for folder in folders for name in names):
         try:
-            path = cwd / name
-            if name and path.is_file():
+            if path.is_file():
                 status = path.stat()
                 is_small = status.st_size <= _MAX_READ
-                found.append((name, _digest(read_bytes(path)) if is_small else (status.st_size, status.st_mtime_ns)))
+                content = _digest(read_bytes(path)) if is_small else (status.st_size, status.st_mtime_ns)
+                found.append((str(path), content))
         except (OSError, ValueError, WorkspaceError):  # it cannot be a file, or cannot be read
             continue
     return found
