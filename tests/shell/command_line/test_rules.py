@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from fairlead.shell.command_line.parse import parse
-from fairlead.shell.command_line.policy import check_permission
+from fairlead.shell.command_line.policy import Permission, check_permission
 from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
 from protocol.page import ROOT, Page, names, tables
 
@@ -154,3 +154,36 @@ def test_nested_runners_do_not_take_exponential_time() -> None:
     [command] = parse(" ".join(["watch"] * 60 + ["ls"])).commands
     assert not Rule.parse("rm *").denies(command)
     assert Rule.parse("ls *").denies(command)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("bash <<< 'git push'", "echo git push | sh", "cat f | sudo bash", "cat f | env -i sh", "cat f | nohup bash"),
+        *("timeout 5 sh < f", "busybox sh < f", "bash -s < f", "bash /dev/stdin < f", "zsh"),
+        *("bash -euo pipefail < f", "bash -x < f", "bash --rcfile g < f", "bash <(cat f)", "source <(cat f)"),
+        *(". /dev/stdin < f", "bash -c 'cat f | sudo sh'"),
+    ],
+)
+def test_fault_194_a_shell_that_reads_its_commands_asks_if_there_are_deny_rules(line: str) -> None:
+    """docs/faults.md 194: also in the sandbox, where other commands run."""
+    assert _in_sandbox(line).reasons[:1] == ("Parts of it cannot be checked against your deny rules.",)
+
+
+@pytest.mark.parametrize(
+    "line", ["bash s.sh", "bash -euo pipefail s.sh", "bash -c ls", "source f", "sudo sh s.sh", "ls"]
+)
+def test_a_shell_with_a_script_runs_in_the_sandbox(line: str) -> None:
+    """Deny rules see no more of a script than of any other program."""
+    assert _in_sandbox(line).action == "run"
+
+
+def _in_sandbox(line: str) -> Permission:
+    deny = [Rule.parse("git push")]
+    return check_permission(line, where="sandboxed", approvals="sandboxed", deny=deny)
+
+
+@pytest.mark.parametrize("line", ["env " * 2000 + "ls", "xargs " * 99 + "'a b'"])
+def test_a_line_of_many_runners_is_searched_for_denied_commands(line: str) -> None:
+    """It raises nothing, and does not take time that grows with the number of nested commands."""
+    assert _in_sandbox(line).action == "run"

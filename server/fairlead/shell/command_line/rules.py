@@ -4,6 +4,7 @@ A rule is written like a command, in which `*` matches words. It is compared wit
 so quotes and whitespace make no difference.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,9 +17,15 @@ from fairlead.shell.command_line.wrappers import SHELLS, is_wrapper
 _BEFORE_STAR = ("/", ".", ":")  # after one of these, `*` matches the rest of a word
 _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
 _MAX_WORDS = 100  # how many words of a command deny rules search for another command that it runs
-# programs whose arguments may contain a command line as text
 _UNKNOWN = Word("", None, "")
+# programs whose arguments may contain a command line as text
 _TEXT_RUNNERS = SHELLS | COMMAND_RUNNERS | {"fish", "eval", "trap"}
+
+_SCRIPT_RUNNERS = SHELLS | {"fish", "source", "."}
+_NO_SCRIPT = ("-", "+", "<(", "/dev/", "/proc/")
+_WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")  # options of shells
+
+_PLAIN = re.compile(r"[\w./:=@%+-]+")
 
 _NOT_ONE_COMMAND = "A rule is one plain command, without ;, |, &&, $ or the like. Write one rule per command."
 
@@ -149,13 +156,17 @@ def find_denying_rule(commands: Iterable[SimpleCommand], rules: Sequence[Rule]) 
 
 
 def reads_commands(command: SimpleCommand) -> bool:
-    """Whether a command is a shell that reads its commands from its input, where deny rules cannot see them."""
-    if program(command.words) not in SHELLS | {"fish"}:
+    """Whether a command is or runs a shell that reads its commands from its input, where deny rules cannot see them."""
+    return any(map(_is_shell_with_input, _commands_in(command.words)))
+
+
+def _is_shell_with_input(words: Sequence[Word]) -> bool:
+    if program(words) not in _SCRIPT_RUNNERS:
         return False
-    arguments = [word.value or "" for word in command.words[1:]]
-    options = [text for text in arguments if text.startswith("-")]
-    has_script = any(not text.startswith(("-", "/dev/", "/proc/")) for text in arguments)
-    return not has_script or any("s" in text for text in options if not text.startswith("--"))
+    arguments = [word.value or word.text for word in words[1:]]
+    values = {index + 1 for index, text in enumerate(arguments) if _WITH_VALUE.fullmatch(text)}
+    has_script = any(not text.startswith(_NO_SCRIPT) for index, text in enumerate(arguments) if index not in values)
+    return not has_script or any("s" in text for text in arguments if re.fullmatch(r"-\w+", text))
 
 
 def _is_star(word: Word) -> bool:
@@ -186,32 +197,34 @@ def _commands_in(
             run each other would take exponential time.
     """
     seen = set() if seen is None else seen
-    if (depth, words) in seen:
-        return
-    seen.add((depth, words))
-    yield words
-    name = program(words)
-    if name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]]):
-        more = (_UNKNOWN,) if name in ("xargs", "parallel") else ()
-        for index in range(1, min(len(words), _MAX_WORDS)):
-            inner = words[index:] + more
-            yield from (_commands_in(inner, depth, seen) if program(inner) in _TEXT_RUNNERS else [inner])
-    if name in _TEXT_RUNNERS and depth < _MAX_NESTING:
-        texts = [word.value for word in words[1:_MAX_WORDS] if word.value]
-        yield from _commands_in_texts([*texts, " ".join(texts)], depth, seen)
-    elif name == "git" and depth < _MAX_NESTING:  # an alias: `-c alias.x='!command'`
-        texts = [word.value.partition("=!")[2] for word in words[1:_MAX_WORDS] if word.value and "=!" in word.value]
-        yield from _commands_in_texts(texts, depth, seen)
+    name, more = program(words), tuple[Word, ...]()
+    is_runner = name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]])
+    for index in range(min(len(words), _MAX_WORDS) if is_runner else 1):
+        inner = words[index:] + more
+        more = (_UNKNOWN,) if program(inner) in ("xargs", "parallel") else more
+        if (depth, inner) in seen:
+            continue
+        seen.add((depth, inner))
+        yield inner
+        for text in _texts_in(inner) if depth < _MAX_NESTING else ():
+            if (depth, text) not in seen:
+                seen.add((depth, text))
+                for command in parse(text).commands:
+                    yield from _commands_in(command.words, depth + 1, seen)
 
 
-def _commands_in_texts(
-    texts: Iterable[str], depth: int, seen: set[tuple[int, tuple[Word, ...] | str]]
-) -> Iterator[tuple[Word, ...]]:
-    for text in texts:
-        if (depth, text) not in seen:
-            seen.add((depth, text))
-            for inner in parse(text).commands:
-                yield from _commands_in(inner.words, depth + 1, seen)
+def _texts_in(words: Sequence[Word]) -> list[str]:
+    """The arguments of a command that may be command lines."""
+    name, texts = program(words), [word.value for word in words[1:_MAX_WORDS] if word.value]
+    if name == "git":  # an alias: `-c alias.x='!command'`
+        return [text.partition("=!")[2] for text in texts if "=!" in text]
+    if name not in _TEXT_RUNNERS:
+        return []
+    if name in COMMAND_RUNNERS:
+        # plain words after a runner are a command themselves
+        texts, all_of_them = [text for text in texts if not _PLAIN.fullmatch(text)], " ".join(texts)
+        return [*texts, all_of_them] if texts else []
+    return [*texts, " ".join(texts)]
 
 
 def _forbids(rule: Sequence[Word], words: Sequence[Word]) -> bool:
