@@ -46,5 +46,5 @@ def without_tokens(text: str) -> str:
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value as a whole looks like a key that was drawn by chance."""
+    """Whether a value as a whole looks like a random key."""
     return _RANDOM.fullmatch(value) is not None

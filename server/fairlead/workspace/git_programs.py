@@ -17,12 +17,7 @@ from typing import NamedTuple
 
 from fairlead.workspace.limited import output_of
 from fairlead.workspace.paths import real_path
-from fairlead.workspace.repositories import (
-    enclosing_repository,
-    git_folder,
-    hooks_folder,
-    settings_files,
-)
+from fairlead.workspace.repositories import enclosing_repository, git_folder, hooks_folder, settings_files
 
 _SECONDS = 2.0
 _MAX_BYTES = 2_000_000
@@ -125,9 +120,8 @@ def _current(root: Path) -> _Answer | None:
 
 def _ask(root: Path) -> _Answer:
     top = enclosing_repository(root) or root
-    usual = _signature(
-        dict.fromkeys(_usual_files(root, top))
-    )  # before Git reads them, so that a change meanwhile is noticed later
+    # before Git reads them, so that a change meanwhile is noticed later
+    usual = _signature(dict.fromkeys(_usual_files(root, top)))
     settings = _settings(top)
     files = dict.fromkeys(each.file for each in settings if each.file is not None)
     files |= dict.fromkeys(_path(each.value, each.file.parent) for each in settings if each.file and _includes(each))

@@ -59,6 +59,6 @@ def is_covered(rule: Sequence[Word], words: Sequence[Word], index: int) -> bool:
         return False
     before = rule[index - 1].value if index < len(rule) else None
     if before is not None and before.startswith("-") and "=" not in before and not text.startswith("-"):
-        return True  # the value of an option that the rule names
+        return True  # perhaps the value of the option that the rule names: any text, such as a message
     prefix = rule[index].prefix if index < len(rule) and rule[index].text != "*" else ""
     return _PLAIN.fullmatch(text.removeprefix(prefix)) is not None

@@ -237,9 +237,8 @@ async def _copy_both(one: socket.socket, other: socket.socket) -> None:
     finally:
         for task in both:
             task.cancel()
-        await asyncio.gather(
-            *both, return_exceptions=True
-        )  # before the sockets are closed and their numbers used again
+        # before the sockets are closed and their numbers used again
+        await asyncio.gather(*both, return_exceptions=True)
 
 
 async def _copy(source: socket.socket, target: socket.socket) -> None:
