@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import ipaddress
+import os
 import shutil
 import socket
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ if sys.platform != "linux":
 
 from fairlead.shell.sandbox.box import network as networks
 from fairlead.shell.sandbox.box.relay import Policy, is_public, local_networks
+from fairlead.shell.sandbox.layer.upper_layer import Owner
 from shell.boxes import PLAIN, Boxes, boxes, start
 
 INTERNET = Network(internet=True)
@@ -52,6 +55,27 @@ async def test_a_service_is_reached_and_nothing_next_to_it(box: Boxes) -> None:
         assert (await box.run(talk("127.0.0.1", other), network=network)).code != 0
         for others in (NO_NETWORK, INTERNET):
             assert (await box.run(talk("127.0.0.1", allowed), network=others)).code != 0
+
+
+@pytest.mark.parametrize(
+    "uid", [os.geteuid(), pytest.param(65534, marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root"))]
+)
+async def test_a_network_of_any_account(box: Boxes, uid: int) -> None:
+    """Root's commands run as the workspace's owner, who may not be able to read Python's files. One of the services is
+    at the port of name servers, at which the relay listens too.
+    """
+    async with answering() as port:
+        services = frozenset({Service("localhost", port), Service("localhost", 53), Service("name.invalid", 1)})
+        opened = await asyncio.to_thread(networks.open_network, Network(services=services), Owner(uid, uid))
+        try:
+            user, net = (f"/proc/self/fd/{descriptor}" for descriptor in opened.namespaces)
+            join = ["nsenter", "--preserve-credentials", f"--user={user}", f"--net={net}"]
+            process = await asyncio.create_subprocess_exec(
+                *(*join, "bash", "-c", talk("127.0.0.1", port)), stdout=PIPE, pass_fds=opened.namespaces
+            )
+            assert (await process.communicate())[0] == b"got hello\n"
+        finally:
+            opened.close()
 
 
 async def test_a_service_at_another_address(box: Boxes) -> None:

@@ -150,7 +150,7 @@ def _listening(network: Network, services: Iterable[tuple[str, int]], *, resolve
     listen: list[Listening] = [("datagram", "127.0.0.1", DNS)] if resolves else []
     if not network.internet:
         listen += [("stream", "127.0.0.1", DNS)] if resolves else []
-        return listen + [("stream", host, port) for host, port in services]
+        return [*dict.fromkeys(listen + [("stream", host, port) for host, port in services])]
     listen += [("stream", host, port) for host, port in services if port not in PORTS]
     return listen + [("stream", "::", port) for port in PORTS]
 

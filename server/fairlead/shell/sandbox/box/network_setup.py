@@ -21,15 +21,15 @@ def main() -> None:
     Reads the spec from there.
     """
     spec: NetworkSpec = marshal.load(sys.stdin.buffer)
+    lead_out = None
+    if spec["sockets"] >= 0:  # before the switch, after which Python's files may be unreadable
+        from fairlead.shell.sandbox.box.network_sockets import lead_out  # noqa: PLC0415  rarely needed
     if os.geteuid() != spec["uid"]:
         kernel.switch_user(spec["uid"], spec["gid"])
     kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
     map_account(spec["uid"], spec["gid"])
     kernel.enable_loopback()
-    if spec["sockets"] >= 0:
-        from fairlead.shell.sandbox.box import network_sockets  # noqa: PLC0415  a network without a way out needs none
-
-        network_sockets.add_routes(spec["routes"])
-        network_sockets.send(spec["sockets"], list(network_sockets.opened(spec["listen"])))
+    if lead_out is not None:
+        lead_out(spec)
     os.write(1, b"ready\n")
     os.read(0, 1)

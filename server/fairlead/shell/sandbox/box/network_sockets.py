@@ -7,7 +7,7 @@ import socket
 import struct
 from collections.abc import Iterator, Sequence
 
-from fairlead.shell.sandbox.box.spec import Listening, Route
+from fairlead.shell.sandbox.box.spec import Listening, NetworkSpec, Route
 
 # rtnetlink(7)
 _RTM_NEWROUTE, _REQUEST, _ACK, _REPLACE, _CREATE = 24, 0x1, 0x4, 0x100, 0x400
@@ -19,7 +19,13 @@ _AT_ONCE = 250  # descriptors in one message (SCM_MAX_FD is 253)
 _BACKLOG = 128
 
 
-def add_routes(routes: Sequence[Route]) -> None:
+def lead_out(spec: NetworkSpec) -> None:
+    """Makes this network namespace lead to the relay."""
+    _add_routes(spec["routes"])
+    _send(spec["sockets"], list(_opened(spec["listen"])))
+
+
+def _add_routes(routes: Sequence[Route]) -> None:
     """Adds routes to this network namespace."""
     loopback = socket.if_nametoindex("lo")
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
@@ -38,7 +44,7 @@ def add_routes(routes: Sequence[Route]) -> None:
                 raise OSError(number, f"a route: {os.strerror(number)}")
 
 
-def opened(wanted: Sequence[Listening]) -> Iterator[socket.socket]:
+def _opened(wanted: Sequence[Listening]) -> Iterator[socket.socket]:
     """Opens the sockets, as many as the limit on descriptors allows in this process and in the relay."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -62,7 +68,7 @@ def opened(wanted: Sequence[Listening]) -> Iterator[socket.socket]:
         yield made
 
 
-def send(descriptor: int, sockets: Sequence[socket.socket]) -> None:
+def _send(descriptor: int, sockets: Sequence[socket.socket]) -> None:
     """Sends the sockets over a socket, and closes that."""
     with socket.socket(fileno=descriptor) as outgoing:
         for start in range(0, len(sockets), _AT_ONCE):
