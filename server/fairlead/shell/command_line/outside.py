@@ -14,6 +14,9 @@ from fairlead.shell.command_line.wrappers import SHELLS
 # a relative path without hidden parts: no option, assignment, address, expansion or path outside of the folder
 _PLAIN = re.compile(r"\.|(?:\./)?\w[\w.,%-]*(?:/\w[\w.,%-]*)*/?")
 
+# options whose value is text for people; after any other, a word may be an operand, because many options have no value
+_TEXT_OPTIONS = {"-m", "--message", "--title", "--body"}
+
 COMMAND_RUNNERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
     "builtin", "exec", "setsid", "stdbuf", "unbuffer", "xvfb-run", "strace", "ltrace", "unshare", "nsenter", "chroot",
@@ -58,7 +61,7 @@ def is_covered(rule: Sequence[Word], words: Sequence[Word], index: int) -> bool:
     if name in SUBCOMMANDS and (len(rule) < 3 or (rule[1].value or "-").startswith("-")):
         return False
     before = rule[index - 1].value if index < len(rule) else None
-    if before is not None and before.startswith("-") and "=" not in before and not text.startswith("-"):
-        return True  # perhaps the value of the option that the rule names: any text, such as a message
+    if before in _TEXT_OPTIONS and not text.startswith("-"):
+        return True
     prefix = rule[index].prefix if index < len(rule) and rule[index].text != "*" else ""
     return _PLAIN.fullmatch(text.removeprefix(prefix)) is not None
