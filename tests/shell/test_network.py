@@ -172,9 +172,71 @@ async def test_the_relay_ends_with_the_layer(workspace: Path, tmp_path: Path) ->
     assert not relays[0].is_running()
 
 
+async def test_a_relay_that_ended_is_started_again(box: Boxes) -> None:
+    """docs/faults.md 197: the machine may have run out of memory. The session's next command has its network."""
+    async with answering() as port:
+        network = Network(services=frozenset({Service("localhost", port)}))
+        for _ in range(2):
+            assert await box.output(talk("127.0.0.1", port), network=network) == "got hello\n"
+            for each in psutil.Process().children():
+                if "box.relay" in " ".join(each.cmdline()):
+                    each.kill()
+                    await asyncio.to_thread(each.wait)
+
+
+def leading_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """Makes every name lead to an address."""
+
+    def answer(_host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.9", "0.0.0.0", "169.254.169.254", "224.0.0.1"])
+async def test_a_name_does_not_lead_to_this_machine(box: Boxes, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """docs/faults.md 196: the question showed a name, whose owner decides its address."""
+    async with answering() as port:
+        leading_to(monkeypatch, address)
+        network = Network(services=frozenset({Service("db.example.test", port)}))
+        assert (await box.run(talk("127.0.0.1", port), network=network)).code != 0
+
+
+@pytest.mark.parametrize("odd", ["[fe80::1]:80", "127.0.0.1:53", "240.0.0.1:80", "name.invalid:53"])
+@pytest.mark.parametrize("internet", [False, True])
+async def test_an_odd_service_does_not_keep_others_away(box: Boxes, odd: str, *, internet: bool) -> None:
+    """docs/faults.md 197: one that no socket can stand for, or that is the relay's own."""
+    async with answering() as port:
+        services = {Service.parse(odd), Service("localhost", port), Service("name.invalid", port)}
+        network = Network(internet, frozenset(services))
+        assert await box.output(talk("127.0.0.1", port), network=network) == "got hello\n"
+
+
+def test_networks_that_this_machine_reaches_through_a_vpn(tmp_path: Path) -> None:
+    """docs/faults.md 196: they are its surroundings, whatever their addresses are."""
+    routes = tmp_path / "route"
+    lines = ["Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT"]
+    for interface, to, gateway, mask in (
+        ("eth0", "0.0.0.0", "203.0.113.1", "0.0.0.0"),
+        ("eth0", "93.184.216.0", "0.0.0.0", "255.255.255.0"),
+        ("eth0", "151.101.0.0", "203.0.113.1", "255.255.0.0"),
+        ("tun0", "131.107.0.0", "10.8.0.1", "255.255.0.0"),
+        ("wg0", "0.0.0.0", "0.0.0.0", "128.0.0.0"),
+    ):
+        numbers = [f"{int.from_bytes(socket.inet_aton(text), sys.byteorder):08X}" for text in (to, gateway, mask)]
+        lines.append(f"{interface} {numbers[0]} {numbers[1]} 0001 0 0 0 {numbers[2]} 0 0 0")
+    routes.write_text("\n".join(lines) + "\n")
+    local = list(local_networks(routes))
+    assert {ipaddress.ip_network(each) for each in ("93.184.216.0/24", "131.107.0.0/16")} <= {*local}
+    assert not is_public("131.107.1.1", local)
+    assert is_public("151.101.1.1", local)
+    assert is_public("8.8.8.8", local)
+
+
 PUBLIC = "1.1.1.1 8.8.8.8 93.184.216.34 172.32.0.1 100.128.0.1 192.0.3.1 198.20.0.1 2606:4700::1111 2001:4860::8888"
 NOT_PUBLIC = """
 0.0.0.0 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.1
+168.63.129.16
 192.0.0.1 192.0.2.1 192.168.0.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
 :: ::1 ::ffff:127.0.0.1 ::7f00:1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 100::1 2001::1 2001:db8::1 2002:7f00:1::
 3fff::1 fc00::1 fd12:3456::1 fe80::1 fec0::1 ff02::1
@@ -216,7 +278,8 @@ def test_a_service_is_a_host_and_a_port(text: str, host: str, port: int) -> None
 
 NOT_SERVICES = """
 localhost :80 localhost: localhost:0 localhost:65536 localhost:http -x:1 http://localhost:80 user@host:1 [localhost]:1
-::1:80 *:80 a/b:1 a..b:1
+::1:80 *:80 a/b:1 a..b:1 2130706433:1 127.1:1 0:1 0x7f000001:1 a.1:1 127.0.0.1.:1 0.0.0.0:1 [::]:1 255.255.255.255:1
+224.0.0.1:1 [ff02::1]:1 [::ffff:127.0.0.1]:1 [::127.0.0.1]:1
 """
 
 

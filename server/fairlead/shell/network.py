@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 _SERVICE = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/@\[\]]+)):([0-9]{1,5})")
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
+# resolvers read a name whose last label is a number as an IPv4 address: 2130706433, 127.1, 0x7f000001 are 127.0.0.1
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 LOCALHOST = "localhost"
 
 
@@ -33,7 +35,7 @@ class Service:
         """
         found = _SERVICE.fullmatch(text.strip())
         host = found and (found[1] or found[2]).lower()
-        if not found or not host or not 0 < int(found[3]) < 1 << 16 or not (_is_address(host) or _NAME.fullmatch(host)):
+        if not found or not host or not 0 < int(found[3]) < 1 << 16 or not _is_host(host):
             raise BadService(f"`{text}` is not a service. Write host:port, such as localhost:5432 or [::1]:8080.")
         return cls(host, int(found[3]))
 
@@ -90,6 +92,28 @@ def proxies(environment: Mapping[str, str]) -> frozenset[Service]:
                 host, port = url.hostname or "", url.port or _PROXY_PORTS.get(url.scheme, 0)
                 found.add(Service.parse(str(Service(host, port))))
     return frozenset(found)
+
+
+def leads_elsewhere(host: str) -> bool:
+    """Whether an address belongs to one host, and not to this machine or to whatever is on the same wire.
+
+    A name may only lead to such addresses: whoever owns it decides its address, and the question shows the name.
+    """
+    address = ipaddress.ip_address(host)
+    return _is_of_one_host(address) and not address.is_loopback and not address.is_link_local
+
+
+def _is_host(text: str) -> bool:
+    if not _is_address(text):
+        return _NAME.fullmatch(text) is not None and not _NUMBER.fullmatch(text)
+    return _is_of_one_host(ipaddress.ip_address(text))
+
+
+def _is_of_one_host(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether a connection to an address leads to it. IPv4 addresses must be written as such."""
+    if address.version == 6 and int(address) >> 32 in (0, 0xFFFF) and not address.is_loopback:
+        return False
+    return not address.is_unspecified and not address.is_multicast and str(address) != "255.255.255.255"
 
 
 def _is_address(host: str) -> bool:

@@ -298,6 +298,8 @@ class SandboxLayer:
 
     def _network(self, network: Network) -> OpenNetwork:
         """The network of all boxes with these permissions. They reach each other's servers in it."""
+        if network in self._networks and self._networks[network].has_failed:
+            self._networks.pop(network).close()
         if network not in self._networks:
             self._networks[network] = open_network(network, self._owner)
         return self._networks[network]

@@ -16,17 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.shell.network import LOCALHOST, Network
+from fairlead.shell.network import LOCALHOST, Network, leads_elsewhere
 from fairlead.shell.sandbox.box.relay import DNS, SPECIAL, AddressRange, RelaySpec
 from fairlead.shell.sandbox.box.spec import Listening, NetworkSpec, Route, program_argv
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 
 # ports below 1024 are those of the internet's services; a box's own servers cannot use them
 PORTS = range(1, 1024)
+_USUAL_PORTS = (443, 80, 22)  # first, because a low limit on descriptors leaves out the last
 RESOLVER = "nameserver 127.0.0.1\n"
 """The first line of /etc/resolv.conf in a box: questions go to the relay."""
 _RESOLV_CONF = Path("/etc/resolv.conf")
 _MAX_RESOLV_CONF = 100_000
+_MAX_NAMESERVERS = 3  # as many as the C library asks
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class OpenNetwork:
     """
     relay: "subprocess.Popen[bytes] | None" = None
     """The program that connects it to the machine's network; None if nothing outside is reachable."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the relay has ended, for example because the machine ran out of memory."""
+        return self.relay is not None and self.relay.poll() is not None
 
     def close(self) -> None:
         """Ends the relay. The network exists until the last box in it ends."""
@@ -94,8 +101,8 @@ def resolver_text() -> str:
 
 
 def _nameservers() -> list[str]:
-    found = re.findall(r"(?m)^\s*nameserver\s+(\S+)", _resolv_conf())
-    return found or ["127.0.0.1"]
+    found = re.findall(r"(?m)^\s*nameserver\s+(\S{1,100})(?!\S)", _resolv_conf())
+    return found[:_MAX_NAMESERVERS] or ["127.0.0.1"]
 
 
 def _resolv_conf() -> str:
@@ -116,12 +123,14 @@ def _is_local(host: str) -> bool:
 
 
 def _addresses(network: Network) -> list[tuple[str, int]]:
-    """The addresses and ports of the services. Leaves out names that lead nowhere."""
+    """The addresses and ports of the services. Leaves out names that lead nowhere, or to this machine."""
     found: dict[tuple[str, int], None] = {}
     for service in sorted(network.services):
         with contextlib.suppress(OSError, UnicodeError):
             for each in socket.getaddrinfo(service.host, service.port, type=socket.SOCK_STREAM):
-                found[str(each[4][0]).partition("%")[0], service.port] = None
+                host = str(each[4][0]).partition("%")[0]
+                if _is_local(service.host) or leads_elsewhere(host):
+                    found[host, service.port] = None
     return list(found)
 
 
@@ -152,7 +161,7 @@ def _listening(network: Network, services: Iterable[tuple[str, int]], *, resolve
         listen += [("stream", "127.0.0.1", DNS)] if resolves else []
         return [*dict.fromkeys(listen + [("stream", host, port) for host, port in services])]
     listen += [("stream", host, port) for host, port in services if port not in PORTS]
-    return listen + [("stream", "::", port) for port in PORTS]
+    return listen + [("stream", "::", port) for port in dict.fromkeys((*_USUAL_PORTS, *PORTS))]
 
 
 def _start_relay(spec: RelaySpec) -> "subprocess.Popen[bytes]":

@@ -57,10 +57,10 @@ def _opened(wanted: Sequence[Listening]) -> Iterator[socket.socket]:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((address, port))
         except OSError as error:
-            if ":" not in address or error.errno not in (*_NO_IPV6, errno.EADDRNOTAVAIL):
-                raise
             if address != "::":
-                continue
+                continue  # a service that no socket can stand for, or two that are one, must not keep the others away
+            if error.errno not in (*_NO_IPV6, errno.EADDRNOTAVAIL):
+                raise
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             made.bind(("0.0.0.0", port))
         if kind == "stream":

@@ -33,6 +33,7 @@ SPECIAL = tuple(
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
         *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
         *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        "168.63.129.16/32",  # Azure's metadata, at an address that is otherwise public
         *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 )
@@ -41,8 +42,10 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # an IPv4 address in its last 32
 _CHUNK = 1 << 16
 _DNS_SECONDS = 5.0
 _SPARE_DESCRIPTORS = 64
+_MAX_CONNECTIONS, _MAX_QUESTIONS = 4000, 500  # at once: a command must not use up the machine's memory and ports
 _MAX_DATAGRAM = 1 << 16
 _SIOCGIFADDR, _SIOCGIFNETMASK = 0x8915, 0x891B
+_MIN_PREFIX = 8
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -68,7 +71,7 @@ class Policy:
     internet: bool
     services: Collection[tuple[str, int]]
     local: Collection[AddressRange] = ()
-    """The networks in which this machine has an address."""
+    """This machine's networks."""
 
     def allows(self, host: str, port: int) -> bool:
         """Whether a connection to an address may be made."""
@@ -99,8 +102,9 @@ def _is_own(host: str) -> bool:
         return True
 
 
-def local_networks() -> Iterator[AddressRange]:
-    """The networks in which this machine has an address."""
+def local_networks(routes: Path = Path("/proc/net/route")) -> Iterator[AddressRange]:
+    """The networks in which this machine has an address, and those that it reaches otherwise than the internet."""
+    yield from _routed_networks(routes)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             request = struct.pack("16s24x", os.fsencode(name)[:15])
@@ -114,6 +118,21 @@ def local_networks() -> Iterator[AddressRange]:
         for line in Path("/proc/net/if_inet6").read_text().splitlines():
             address, _, length = line.split()[:3]
             yield ipaddress.ip_network((bytes.fromhex(address), int(length, 16)), strict=False)
+
+
+def _routed_networks(routes: Path) -> Iterator[AddressRange]:
+    """The destinations of IPv4 routes without a gateway, and through another interface than the internet's: a VPN's."""
+    with contextlib.suppress(OSError):
+        found = list[tuple[str, bool, ipaddress.IPv4Network]]()
+        for line in routes.read_text().splitlines()[1:]:
+            interface, to, gateway, *_ = fields = line.split()
+            address, mask = (socket.inet_ntoa(struct.pack("=I", int(text, 16))) for text in (to, fields[7]))
+            found.append((interface, int(gateway, 16) == 0, ipaddress.IPv4Network(f"{address}/{mask}")))
+        # a way to the internet may be in two halves, 0.0.0.0/1 and 128.0.0.0/1
+        outward = {interface for interface, _, each in found if each.prefixlen < _MIN_PREFIX}
+        for interface, is_direct, each in found:
+            if each.prefixlen >= _MIN_PREFIX and (is_direct or interface not in outward):
+                yield each
 
 
 def main() -> None:
@@ -147,14 +166,17 @@ def received_sockets(incoming: socket.socket) -> Iterator[socket.socket]:
 class _Relay:
     def __init__(self, policy: Policy, nameservers: Sequence[str]) -> None:
         self._policy, self._nameservers = policy, nameservers
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._max_tasks = 0
+        self._connections: set[asyncio.Task[None]] = set()
+        self._questions: set[asyncio.Task[None]] = set()
+        self._max_connections = self._max_questions = 0
 
     async def serve(self, listening: Sequence[socket.socket]) -> None:
         """Relays what arrives at the sockets, until standard input is closed."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        free = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - len(listening) - _SPARE_DESCRIPTORS
+        self._max_questions = min(_MAX_QUESTIONS, free // 4)
         # each connection needs two descriptors
-        self._max_tasks = (resource.getrlimit(resource.RLIMIT_NOFILE)[0] - len(listening) - _SPARE_DESCRIPTORS) // 2
+        self._max_connections = min(_MAX_CONNECTIONS, (free - self._max_questions) // 2)
         loop.add_reader(0, ended.set)
         for each in listening:
             each.setblocking(False)
@@ -162,19 +184,14 @@ class _Relay:
             loop.add_reader(each, self._accept if is_stream else self._take_question, each)
         await ended.wait()
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def _accept(self, listening: socket.socket) -> None:
         with contextlib.suppress(OSError):  # the other end has closed already
             inner, _ = listening.accept()
-            if len(self._tasks) >= self._max_tasks:
+            if len(self._connections) >= self._max_connections:
                 inner.close()
                 return
             inner.setblocking(False)
-            self._start(self._connect(inner))
+            _start(self._connect(inner), self._connections)
 
     async def _connect(self, inner: socket.socket) -> None:
         with inner:
@@ -200,14 +217,20 @@ class _Relay:
     def _take_question(self, listening: socket.socket) -> None:
         with contextlib.suppress(OSError):
             question, sender = listening.recvfrom(_MAX_DATAGRAM)
-            if len(self._tasks) < self._max_tasks:
-                self._start(self._answer(listening, question, sender))
+            if len(self._questions) < self._max_questions:
+                _start(self._answer(listening, question, sender), self._questions)
 
     async def _answer(self, listening: socket.socket, question: bytes, sender: tuple[str, int]) -> None:
         for each in self._nameservers:
             with contextlib.suppress(OSError, TimeoutError):
                 listening.sendto(await _asked(each, question), sender)
                 return
+
+
+def _start(work: Coroutine[None, None, None], running: set[asyncio.Task[None]]) -> None:
+    task = asyncio.ensure_future(work)
+    running.add(task)
+    task.add_done_callback(running.discard)
 
 
 async def _asked(nameserver: str, question: bytes) -> bytes:
