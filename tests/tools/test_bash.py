@@ -154,19 +154,55 @@ async def test_fault_193_an_allowance_is_bound_to_the_named_files(tmp_path: Path
         assert len(user.asked) == questions
 
 
-@pytest.mark.parametrize(
-    "line", ["cd sub && bash s.sh", "(cd sub; ./s.sh)", "make -C sub -f s.sh", "pushd ./sub; . s.sh"]
-)
-async def test_fault_193_an_allowance_is_bound_to_files_in_a_folder_that_the_line_names(
-    tmp_path: Path, line: str
+NAMED_OTHERWISE = {
+    "cd sub && bash s.sh": "sub/s.sh",
+    "(cd sub; ./s.sh)": "sub/s.sh",
+    "env -C sub bash s.sh": "sub/s.sh",
+    "bash -c 'cd sub; . s.sh'": "sub/s.sh",
+    "bash -c 'bash \"my script.sh\"'": "my script.sh",
+    'bash "my script.sh"': "my script.sh",
+    r"bash my\ script.sh": "my script.sh",
+    'bash s"".sh': "s.sh",
+    "sh a,b.sh": "a,b.sh",
+    "sh a=b.sh": "a=b.sh",
+    "curl -d @s.sh x": "s.sh",
+    "python3 -m mod": "mod.py",
+    "python3 -m a.b": "a/b.py",
+    "python3 pkg": "pkg/__main__.py",
+    "node ./lib": "lib.js",
+    "make": "Makefile",
+    "make -C sub": "sub/Makefile",
+    "make -C sub -f s.sh": "sub/s.sh",
+    "npm run x": "package.json",
+    "npm --prefix sub run x": "sub/package.json",
+    "docker compose up": "compose.yaml",
+    f"bash {' '.join(f'A{number:04}' for number in range(1100))} s.sh": "s.sh",
+}
+
+
+@pytest.mark.parametrize(("line", "file"), NAMED_OTHERWISE.items())
+async def test_fault_198_an_allowance_is_bound_to_files_that_are_named_otherwise(
+    tmp_path: Path, line: str, file: str
 ) -> None:
-    """docs/faults.md 193: also if their names are relative to it."""
-    (tmp_path / "sub").mkdir()
+    """In quotes, in another folder, as a module, or by a program that has a file of its own."""
+    (tmp_path / file).parent.mkdir(exist_ok=True)
     user = ScriptedUser("allow_session", "allow_session")
     approvals = Approvals(user, "s")
-    for text, questions in (("one", 1), ("two", 2), ("two", 2)):
-        (tmp_path / "sub/s.sh").write_text(text)
+    for text, questions in (("one", 1), ("one", 1), ("two", 2)):
+        (tmp_path / file).write_text(text)
         await approvals.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        assert len(user.asked) == questions
+
+
+@pytest.mark.parametrize(
+    "line", ["bash *.sh", "bash {s,}.sh", "bash $X", "bash ~+/s.sh", "sh < s*.sh", r"sh $'s\x2esh'", "sh -c 'sh *.sh'"]
+)
+async def test_fault_198_a_line_whose_files_only_bash_knows_is_allowed_once(tmp_path: Path, line: str) -> None:
+    """Outside of the sandbox. In it, the allowance is for the session."""
+    user = ScriptedUser("allow_session", "allow_session", "allow_session")
+    approvals = Approvals(user, "s")
+    for where, questions in (("workspace", 1), ("workspace", 2), ("sandboxed", 3), ("sandboxed", 3)):
+        await approvals.ask("c", line, tmp_path, [], where, network=NO_NETWORK)
         assert len(user.asked) == questions
 
 
