@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from fairlead.agent.errors import ToolError
+from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.lost_state import LOST as LOST_STATE
@@ -201,7 +202,8 @@ async def test_fault_198_a_line_whose_files_only_bash_knows_is_allowed_once(tmp_
     """Outside of the sandbox. In it, the allowance is for the session."""
     user = ScriptedUser("allow_session", "allow_session", "allow_session")
     approvals = Approvals(user, "s")
-    for where, questions in (("workspace", 1), ("workspace", 2), ("sandboxed", 3), ("sandboxed", 3)):
+    asked: list[tuple[Where, int]] = [("workspace", 1), ("workspace", 2), ("sandboxed", 3), ("sandboxed", 3)]
+    for where, questions in asked:
         await approvals.ask("c", line, tmp_path, [], where, network=NO_NETWORK)
         assert len(user.asked) == questions
 

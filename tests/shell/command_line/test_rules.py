@@ -52,6 +52,14 @@ def test_fault_37_no_star_allows_a_dangerous_line_outside_of_the_sandbox(line: s
         assert not is_allowed(line, [Rule.parse(f"{' '.join(named)} *")])
 
 
+@pytest.mark.parametrize("line", [*DANGEROUS["denied"], *DANGEROUS["harmless"]])
+def test_fault_199_a_deny_rule_sees_what_other_programs_run(line: str) -> None:
+    """docs/faults.md 199: the line is denied or asks; harmless ones run."""
+    deny = [Rule.parse("git push *")]
+    permission = check_permission(line, where="sandboxed", approvals="sandboxed", allow=[], deny=deny)
+    assert (permission.action == "run") == (line in DANGEROUS["harmless"]), permission.reasons
+
+
 @pytest.mark.parametrize("line", DANGEROUS["subcommand"])
 def test_a_star_covers_any_words_in_the_sandbox(line: str) -> None:
     """The sandbox confines the command, so a rule for the network need not name them."""
@@ -142,7 +150,7 @@ def test_the_examples_on_the_page_are_true() -> None:
 def test_a_star_after_a_dot_stays_in_its_folder() -> None:
     """`.*` is the rest of a name, and never `..`."""
     for rule, inside, outside in (
-        ("cat .*", "cat .env", "cat ../x/.env"),
+        ("cat .*", "cat .a", "cat ../x/.a"),
         ("cat src/.*", "cat src/.a", "cat src/../x"),
     ):
         allowed = [is_allowed(command, [Rule.parse(rule)]) for command in (inside, outside)]

@@ -1,5 +1,7 @@
 """What the `*` of a rule covers outside of the sandbox: only words that no program takes for an option or an address.
 
+Names that look like secrets are not covered either.
+
 The sandbox confines a command whatever its arguments are. Outside of it, a program may write any file or run any other
 program, if an argument says so. A list of such arguments is never complete, so a rule has to name every word that is
 more than a plain name (docs/commands.md).
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 
 from fairlead.shell.command_line.words import Word, program
 from fairlead.shell.command_line.wrappers import SHELLS
+from fairlead.workspace.secret_names import looks_secret
 
 # a relative path without hidden parts: no option, assignment, address, expansion or path outside of the folder
 _PLAIN = re.compile(r"\.|(?:\./)?\w[\w.,%-]*(?:/\w[\w.,%-]*)*/?")
@@ -21,6 +24,13 @@ COMMAND_RUNNERS = {
     "env", "sudo", "doas", "su", "runuser", "timeout", "nice", "ionice", "chrt", "taskset", "nohup", "time", "command",
     "builtin", "exec", "setsid", "stdbuf", "unbuffer", "xvfb-run", "strace", "ltrace", "unshare", "nsenter", "chroot",
     "flock", "watch", "entr", "script", "busybox", "xargs", "parallel", "ssh", "find", "fd", "fdfind",
+    "toybox", "systemd-run", "run0", "pkexec", "sg", "runcon", "setpriv", "capsh", "prlimit", "cgexec", "numactl",
+    "setarch", "linux32", "linux64", "chpst", "setuidgid", "s6-setuidgid", "gosu", "su-exec", "tini", "dumb-init",
+    "bwrap", "firejail", "proot", "fakeroot", "fakechroot", "faketime", "eatmydata", "cpulimit", "catchsegv",
+    "valgrind", "perf", "hyperfine", "rlwrap", "chronic", "ifne", "setlock", "softlimit", "daemonize",
+    "start-stop-daemon", "dbus-run-session", "dbus-launch", "caffeinate", "tmux", "screen", "direnv", "op",
+    "doppler", "cross-env", "dotenv", "concurrently", "nodemon", "watchexec", "nix-shell", "guix", "devbox", "gdb",
+    "lldb",
 }  # fmt: skip
 """Programs that run the command in their arguments, except package runners.
 
@@ -35,9 +45,12 @@ _SHELL_WORDS = {
 # programs that run plain words as programs or scripts, or overwrite files whose names are plain words
 _OBEYED = {
     "sed", "gsed", "awk", "gawk", "mawk", "nawk", "ed", "ex", "m4", "tar", "bsdtar", "gtar", "cpio", "pax", "dd", "tee",
-    "truncate", "uniq", "xxd", "ptx", "ldd", "sqlite3", "fish", "at", "batch", "crontab", "expect", "gdb", "lldb",
+    "truncate", "uniq", "xxd", "ptx", "ldd", "sqlite3", "at", "batch", "crontab", "expect",
 }  # fmt: skip
-WHOLE_LINES = SHELLS | _SHELL_WORDS | _OBEYED | (COMMAND_RUNNERS - {"find", "fd", "fdfind"})
+OTHER_SHELLS = {
+    "fish", "csh", "tcsh", "ash", "rbash", "rksh", "mksh", "pdksh", "yash", "nu", "elvish", "xonsh", "pwsh",
+}  # fmt: skip
+WHOLE_LINES = SHELLS | OTHER_SHELLS | _SHELL_WORDS | _OBEYED | (COMMAND_RUNNERS - {"find", "fd", "fdfind"})
 """Programs for which a `*` covers nothing."""
 SUBCOMMANDS = {
     "git", "hg", "svn", "jj", "npm", "pnpm", "yarn", "bun", "deno", "pip", "pip3", "uv", "poetry", "pdm",
@@ -64,4 +77,4 @@ def is_covered(rule: Sequence[Word], words: Sequence[Word], index: int) -> bool:
     if before in _TEXT_OPTIONS and not text.startswith("-"):
         return True
     prefix = rule[index].prefix if index < len(rule) and rule[index].text != "*" else ""
-    return _PLAIN.fullmatch(text.removeprefix(prefix)) is not None
+    return _PLAIN.fullmatch(text.removeprefix(prefix)) is not None and not looks_secret(text)

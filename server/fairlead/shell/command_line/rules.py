@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.command_line.outside import COMMAND_RUNNERS, is_covered
+from fairlead.shell.command_line.outside import COMMAND_RUNNERS, OTHER_SHELLS, is_covered
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
 from fairlead.shell.command_line.words import Word, program
@@ -19,9 +19,16 @@ _MAX_NESTING = 4  # levels of `sh -c 'sh -c ...'` that deny rules look into
 _MAX_WORDS = 100  # how many words of a command deny rules search for another command that it runs
 _UNKNOWN = Word("", None, "")
 # programs whose arguments may contain a command line as text
-_TEXT_RUNNERS = SHELLS | COMMAND_RUNNERS | {"fish", "eval", "trap"}
+_TEXT_RUNNERS = (
+    SHELLS
+    | OTHER_SHELLS
+    | COMMAND_RUNNERS
+    | {"eval", "trap", "alias", "bind", "complete", "compgen", "mapfile", "readarray", "npx", "mise"}
+)
+# subcommands of Git that run the command in their arguments
+_GIT_RUNNERS = {"submodule", "bisect", "rebase", "filter-branch", "difftool", "mergetool"}
 
-_SCRIPT_RUNNERS = SHELLS | {"fish", "source", "."}
+_SCRIPT_RUNNERS = SHELLS | OTHER_SHELLS | {"source", "."}
 _NO_SCRIPT = ("-", "+", "<(", "/dev/", "/proc/")
 _WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")  # options of shells
 
@@ -198,7 +205,9 @@ def _commands_in(
     """
     seen = set() if seen is None else seen
     name, more = program(words), tuple[Word, ...]()
-    is_runner = name in COMMAND_RUNNERS or is_wrapper(name, [word.value or "" for word in words[1:_MAX_WORDS]])
+    values = [word.value or "" for word in words[1:_MAX_WORDS]]
+    runs_by_git = name == "git" and not _GIT_RUNNERS.isdisjoint(values)
+    is_runner = runs_by_git or name in COMMAND_RUNNERS or is_wrapper(name, values)
     for index in range(min(len(words), _MAX_WORDS) if is_runner else 1):
         inner = words[index:] + more
         more = (_UNKNOWN,) if program(inner) in ("xargs", "parallel") else more
@@ -216,15 +225,29 @@ def _commands_in(
 def _texts_in(words: Sequence[Word]) -> list[str]:
     """The arguments of a command that may be command lines."""
     name, texts = program(words), [word.value for word in words[1:_MAX_WORDS] if word.value]
-    if name == "git":  # an alias: `-c alias.x='!command'`
-        return [text.partition("=!")[2] for text in texts if "=!" in text]
+    if name == "git":
+        return [*([] if _GIT_RUNNERS.isdisjoint(texts) else texts), *_git_aliases(texts)]
+    if name.startswith("git-"):
+        return [" ".join([f"git {name[4:]}", *texts])]
     if name not in _TEXT_RUNNERS:
         return []
+    # also `--split-string=...`, `alias x=...` and `-S...`
+    texts += [part for text in texts for part in (text.partition("=")[2], text[2:] if text[0] == "-" else "") if part]
     if name in COMMAND_RUNNERS:
         # plain words after a runner are a command themselves
         texts, all_of_them = [text for text in texts if not _PLAIN.fullmatch(text)], " ".join(texts)
         return [*texts, all_of_them] if texts else []
     return [*texts, " ".join(texts)]
+
+
+def _git_aliases(texts: Iterable[str]) -> Iterator[str]:
+    """The commands of aliases: `-c alias.x='!command'` and `-c alias.x=subcommand`."""
+    for text in texts:
+        name, _, value = text.partition("=")
+        if value.startswith("!"):
+            yield value[1:]
+        elif name.removeprefix("-c").startswith("alias."):
+            yield f"git {value}"
 
 
 def _forbids(rule: Sequence[Word], words: Sequence[Word]) -> bool:
