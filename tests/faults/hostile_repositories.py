@@ -5,6 +5,7 @@ commits. In each, the agent must be able to work with `a.txt` (test_hostile_repo
 """
 
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -87,6 +88,13 @@ def _many_secrets(root: Path) -> None:
 def _many_repositories(root: Path) -> None:
     for number in range(500):
         _text(f"r{number}/.git", "gitdir: ../r0/.git\n")(root)
+
+
+def _nested_rules(root: Path) -> None:
+    for _ in range(200):
+        root /= "d"
+        root.mkdir()
+        (root / "AGENTS.md").write_text("x" * 20_000)
 
 
 def _chain_of_links(root: Path) -> None:
@@ -196,6 +204,22 @@ REPOSITORIES: dict[str, Make] = {
     "a repository that leads to an endless file": _text("m/.git", "gitdir: /dev/zero\n"),
     "a repository that is endless": _link("m/.git", "/dev/zero"),
     "a repository that is a pipe": _pipe("m/.git"),
+    "a repository that is a terabyte": _sparse("m/.git"),
+    "its own repository is a terabyte": _all(lambda root: shutil.rmtree(root / ".git"), _sparse(".git")),
+    "more references than a repository has": _text(
+        ".git/packed-refs", "".join(f"{number:040x} refs/heads/b{number}\n" for number in range(100_000))
+    ),
+    "an index of ten megabytes": _text(".git/index", b"DIRC\0\0\0\2\xff\xff\xff\xff" + bytes(10_000_000)),
+    "objects elsewhere": _text(".git/objects/info/alternates", "/dev\n/proc\n" + "/a\n" * 100_000),
+    "a folder without permissions": lambda root: (root / "closed").mkdir(mode=0),
+    "a bomb of pictures": _text("p.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\x7f\xff\xff\xff" * 2 + b"\x08\6\0\0\0"),
+    "a branch that is in another folder": _text(".git/commondir", "/proc/self/root/" + "../" * 1000),
+    "the folder of the machine as its files": _text(".git/config", "[core]\n\tworktree = /\n"),
+    "programs that are pipes": _all(
+        _pipe(".venv/pyvenv.cfg"), _pipe(".venv/bin/python"), _pipe("node_modules/.bin/pyright")
+    ),
+    "settings that are pipes": _all(_pipe(".vscode/settings.json"), _pipe(".editorconfig"), _pipe("Makefile")),
+    "rules of two hundred folders": _nested_rules,
     "five hundred repositories": _many_repositories,
     "a bare repository": _all(_text("b/HEAD", "ref: refs/heads/main\n"), _folder("b/objects"), _folder("b/refs")),
     "a link to the root": _link("all", "/"),

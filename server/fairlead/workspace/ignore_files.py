@@ -21,7 +21,13 @@ SECONDS = 10.0
 """How long a search for such files may take."""
 NO_GIT_RULES, NO_OTHER_RULES = "--no-ignore-vcs", "--no-ignore-dot"
 """The options of `rg` that leave out the rules of all `.gitignore` files, and of all others."""
-_OPTIONS = {".gitignore": NO_GIT_RULES, ".ignore": NO_OTHER_RULES, ".rgignore": NO_OTHER_RULES}
+_GIT_FILE = ".git"  # in a worktree or submodule, a file that names the repository, whose rules `rg` uses
+_OPTIONS = {
+    ".gitignore": NO_GIT_RULES,
+    ".ignore": NO_OTHER_RULES,
+    ".rgignore": NO_OTHER_RULES,
+    _GIT_FILE: NO_GIT_RULES,
+}
 # where the kernel shows files that look regular but may be endless, or block
 _OF_THE_KERNEL = ("/proc/", "/sys/", "/dev/")
 
@@ -77,6 +83,8 @@ def _is_unusable(path: str, max_bytes: int = MAX_BYTES) -> bool:
         return False
     if stat.S_ISDIR(status.st_mode):
         return False
-    if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
+    if not stat.S_ISREG(status.st_mode):
+        return os.path.basename(path) != _GIT_FILE  # which `rg` reads only if it is regular
+    if status.st_size > max_bytes:
         return True
     return os.path.islink(path) and str(real_path(path)).startswith(_OF_THE_KERNEL)
