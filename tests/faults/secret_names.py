@@ -1,6 +1,26 @@
 """docs/faults.md 180: names of files that look like secrets, and similar names that do not. One per line."""
 
 SECRET = """
+.gh_token
+.github-token
+.anthropic_key
+openai_key.txt
+gemini-key.json
+vault-keys.json
+unseal-keys.json
+vault_unseal_keys.txt
+root-token.txt
+hardhat-mnemonic.txt
+.mnemonic
+talosconfig
+.talos/config
+cluster.rkestate
+wpa_supplicant.conf
+.claude.json
+storageState.json
+playwright/.auth/user.json
+.config/anthropic/credentials.json
+b2_account_info
 .env
 sub/.env
 .env.local

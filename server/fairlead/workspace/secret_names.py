@@ -30,7 +30,8 @@ _EXACT = frozenset(
     robomongo.json proftpdpasswd master.passwd deploy_key deploy-key git-crypt-key secring.gpg secring.asc
     secring.pgp otr.private_key chap-secrets pap-secrets tailscaled.state key.txt key3.db key4.db logins.json
     signons.sqlite cookies.sqlite cookies.txt wallet.dat default_wallet keyfile.json rootkey.csv accesskeys.csv
-    .httr-oauth http-client.private.env.json
+    .httr-oauth http-client.private.env.json talosconfig wpa_supplicant.conf .claude.json storagestate.json
+    b2_account_info .mnemonic
     .xauthority .zhistory .histfile fish_history consolehost_history.txt jupyter_cookie_secret
     notebook_cookie_secret
     """)
@@ -44,7 +45,7 @@ _KEY_ENDS = _names("""
 _ENDS = _names("""
     .env .tfstate .tfvars .tfvars.json .tfplan .ovpn .tblk .pcf .nmconnection .kubeconfig .publishsettings
     .pubxml.user .azureauth .cscfg .secret .secrets .credentials .password .token .secret.exs _accesskeys.csv
-    _history
+    _history .rkestate
     """)
 # the beginnings of names, each with the ends that it needs; none: any
 _STARTS: dict[str, tuple[str, ...]] = {
@@ -66,7 +67,8 @@ _FOLDERS = frozenset(
 )
 _FOLDER_PATHS = _names("""
     /.config/gcloud/ /.config/gh/ /.config/github-copilot/ /.config/doctl/ /.config/hcloud/ /.config/op/
-    /.config/solana/ /.local/share/keyrings/ /.subversion/auth/ /.wrangler/config/
+    /.config/solana/ /.config/anthropic/ /.talos/ /playwright/.auth/ /.local/share/keyrings/
+    /.subversion/auth/ /.wrangler/config/
     """)
 _PATHS = _names("""
     /.docker/config.json /kaniko/config.json /.cargo/credentials /.config/hub /.config/netlify/config.json
@@ -96,6 +98,7 @@ _WORDS = _names("""
     refresh_token oauth_token bot_token github_token gitlab_token npm_token pypi_token slack_token hf_token
     db_password database_password root_password admin_password mysql_password postgres_password redis_password
     smtp_password keystore_password user_password vault_pass vault_password vault_pass_file vault_password_file
+    gh_token openai_key anthropic_key gemini_key unseal_keys vault_keys root_token _mnemonic
     recovery_codes backup_codes seed_phrase recovery_phrase kubeconfig firebase_adminsdk
     """)
 _PHRASES = tuple(word for word in _WORDS if "_" in word[1:])  # these too, after other words
