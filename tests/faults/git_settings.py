@@ -47,6 +47,21 @@ HIDDEN = """
 [http "https://example.org/"] extraheader = X-Auth: hunter2
 [http] cookieFile = hunter2
 [github] oauth-token = hunter2
+[jira] passcode = hunter2
+[remote "s3"] annex-s3creds = hunter2
+[x] sessionid = hunter2
+[x] licenseKey = hunter2
+[core] sshCommand = sshpass -p hunter2 ssh
+[core] sshCommand = sshpass -phunter2 ssh
+[core] gitProxy = proxy --pass hunter2
+[sendemail] smtpServerOption = --pass=hunter2
+[imap] tunnel = ssh -o Pass=hunter2
+[alias] up = !curl -u me:hunter2 https://example.org
+[alias] up = !curl --user me:hunter2 https://example.org
+[alias] up = !curl --user=me:hunter2 https://example.org
+[filter "x"] smudge = !openssl enc -d -k hunter2
+[filter "x"] clean = enc -pass pass:hunter2
+[x] y = Basic hunter2
 [gitlab] token = hunter2
 [hub] oauthtoken = hunter2
 [user] [github] token = hunter2

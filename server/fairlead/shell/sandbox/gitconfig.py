@@ -26,10 +26,12 @@ _PROGRAMS = {"hookspath", "fsmonitor", "sshcommand", "askpass", "gitproxy", "edi
 _FILTER_PROGRAMS = ("clean", "smudge", "process")
 _SECRET = re.compile(
     r"(?i)extraheader|token|passw|passphrase|secret|cookie|api[_-]?key|(?:private|access)[_-]?key|authorization|bearer|oauth"
+    # options with which programs take a password: sshpass, curl, openssl, and those that are called so
+    r"|sshpass\s|(?:\s-u|\s--user[\s=])\s*[^\s:/@]+:[^\s/]|\bopenssl\s.*\s-k\s|[\s-]-pass(?:\s|=)|\bpass=|\bbasic\s+\S"
 )
 # keys whose values are secret, and the ends of such keys, without separators
 _SECRET_KEYS = {"auth", "credential", "credentials", "creds", "dsn", "jwt", "key", "otp", "pat", "pw", "sas"}
-_SECRET_KEY_ENDS = ("pass", "pwd", "accountkey", "connectionstring")
+_SECRET_KEY_ENDS = ("pass", "pwd", "passcode", "creds", "sessionid", "accountkey", "licensekey", "connectionstring")
 _PUBLIC_KEYS = {"signingkey"}  # identifies a key, with which it may begin
 _QUERY = re.compile(r'(?i)([?&][\w-]*(?:auth|key|pass|pw|sig|secret|token)[\w-]*=)[^&\s"\]]+')
 _MAX_LINE = 10_000  # characters of a line that is not secret
