@@ -118,6 +118,14 @@ async def test_each_command_asks_again_unless_it_is_allowed_for_the_session(desk
     assert len(desk.user.asked) == 2 + len(others)
 
 
+async def test_fault_197_a_command_names_few_services(desk_with: MakeDesk) -> None:
+    """Nobody reads hundreds in a question, and looking up their names would take minutes."""
+    desk = desk_with()
+    with pytest.raises(ToolError, match="at most 20 services"):
+        await desk.call("bash", command="ls", services=[f"n{number}.test:80" for number in range(21)])
+    assert not desk.user.asked
+
+
 async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     """The same command in another folder is a different one."""
     user = ScriptedUser("allow_session", "reject")

@@ -58,6 +58,7 @@ AT_TIME_LIMIT = "(If it is a server or a watcher, start it with `background`. If
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
 MAX_BYTES = 100_000  # of a command; Linux passes no argument over 128 KiB
+MAX_SERVICES = 20  # the user reads all of them, and each name is looked up before the command starts
 MAX_NAMED = 5
 MAX_LEFT = 3  # processes that are named
 MAX_COMMAND_LINE = 60  # characters that are shown of a command line
@@ -214,6 +215,8 @@ class Bash:
 
 def _network(input: dict[str, Any]) -> Network:
     """What a call requests to reach."""
+    if len(input.get("services") or ()) > MAX_SERVICES:
+        raise ToolError(f"Not run: a command can request at most {MAX_SERVICES} services. Name those that it needs.")
     try:
         return Network(bool(input.get("network")), frozenset(map(Service.parse, input.get("services") or ())))
     except BadService as error:
