@@ -26,6 +26,7 @@ from fairlead.shell.sandbox.layer.upper_layer import Owner
 from shell.boxes import PLAIN, Boxes, boxes, start
 
 INTERNET = Network(internet=True)
+OWNER = 65432  # a user whom nobody has
 
 
 @contextlib.asynccontextmanager
@@ -125,6 +126,18 @@ async def test_services_of_the_settings_are_reached_by_every_command(workspace: 
         assert await box.output(talk("127.0.0.1", port)) == "got hello\n"
 
 
+async def test_root_reaches_a_service_for_the_owner_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 197: also if the owner may not read root's Python."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may switch to another user")
+    os.chown(workspace, OWNER, OWNER)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(folder.stat().st_mode | 0o711)
+    async with answering() as port, boxes(workspace, tmp_path / "state") as box:
+        network = Network(services=frozenset({Service("localhost", port)}))
+        assert await box.output(f"id -u; {talk('127.0.0.1', port)}", network=network) == f"{OWNER}\ngot hello\n"
+
+
 async def test_boxes_with_the_same_permission_share_their_network(box: Boxes) -> None:
     """One reaches the servers that another runs in the background."""
     code = "import socket; s = socket.create_server(('127.0.0.1', 4321)); s.accept()[0].sendall(b'mine')"
@@ -161,6 +174,12 @@ async def test_names_are_looked_up_by_the_machine(box: Boxes, tmp_path: Path, mo
         ran = await box.run(f'cat /etc/resolv.conf; python3 -c "{code}"', network=INTERNET)
         await answering_task
         assert ran.output == "nameserver 127.0.0.1\nsearch example.test\nanswer to q\n"
+
+
+async def test_a_program_has_an_address_to_ask_for_names(box: Boxes) -> None:
+    """docs/faults.md 197: one that asks only for addresses of a kind that it has itself (AI_ADDRCONFIG)."""
+    checked = "python3 -c \"import socket; s = socket.socket(type=2); s.bind(('192.0.0.8', 0)); print(1)\""
+    assert await box.output(checked, network=INTERNET) == "1\n"
 
 
 async def test_the_relay_ends_with_the_layer(workspace: Path, tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ _RTM_NEWROUTE, _REQUEST, _ACK, _REPLACE, _CREATE = 24, 0x1, 0x4, 0x100, 0x400
 _LOCAL, _UNREACHABLE, _HOST, _EVERYWHERE, _BOOT = 2, 7, 254, 0, 3
 _TABLE = 255  # one for all routes, in which the longest prefix decides
 _DESTINATION, _INTERFACE = 1, 4
+_RTM_NEWADDR, _LOCAL_ADDRESS = 20, 2
+_DUMMY = bytes((192, 0, 0, 8))  # an address that belongs to nobody (RFC 7600)
 _NO_IPV6 = (errno.EAFNOSUPPORT, errno.EOPNOTSUPP, errno.ENODEV)
 _AT_ONCE = 250  # descriptors in one message (SCM_MAX_FD is 253)
 _BACKLOG = 128
@@ -21,8 +23,23 @@ _BACKLOG = 128
 
 def lead_out(spec: NetworkSpec) -> None:
     """Makes this network namespace lead to the relay."""
+    _add_address()
     _add_routes(spec["routes"])
     _send(spec["sockets"], list(_opened(spec["listen"])))
+
+
+def _add_address() -> None:
+    """Gives this network namespace an IPv4 address beside its loopback's.
+
+    Without one, the C library finds no IPv4 address for a program that asks only for those that it can use
+    (AI_ADDRCONFIG).
+    """
+    loopback = socket.if_nametoindex("lo")
+    body = struct.pack("4BI", socket.AF_INET, 32, 0, _HOST, loopback)
+    body += struct.pack("HH4s", 8, _LOCAL_ADDRESS, _DUMMY)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as netlink:
+        netlink.send(struct.pack("IHHII", 16 + len(body), _RTM_NEWADDR, _REQUEST | _ACK | _CREATE, 1, 0) + body)
+        netlink.recv(4096)  # if it failed, few programs notice
 
 
 def _add_routes(routes: Sequence[Route]) -> None:
