@@ -22,6 +22,7 @@ from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest, Editor
 from fairlead.workspace.errors import WorkspaceError
 
+ASKS_AGAIN = "An answer holds once: only bash can tell which files it names, and they may change."
 # what may stand before or after a path in a command line
 _SEPARATORS = re.compile(r"[\s'\"`;|&()<>=:,{}$\\]+")
 _SPACE = re.compile(r"\s")
@@ -76,9 +77,10 @@ class Approvals:
         Raises:
             ToolError: the user rejected it, did not answer, or could not be asked.
         """
-        request = ApprovalRequest(self.session_id, call_id, command, cwd, where, tuple(reasons))
         reached = network.internet, network.service_names
         files = await asyncio.to_thread(_named_files, command, cwd) if where == "workspace" else []
+        told = (*reasons, ASKS_AGAIN) if files is None else tuple(reasons)
+        request = ApprovalRequest(self.session_id, call_id, command, cwd, where, told)
         content = (command, str(cwd), where, reached, sorted(command_environment().items()), files)
         key = None if files is None else _digest("command", *content)
         answer = await self._answer(key, request)

@@ -52,6 +52,8 @@ OTHER_SHELLS = {
 }  # fmt: skip
 WHOLE_LINES = SHELLS | OTHER_SHELLS | _SHELL_WORDS | _OBEYED | (COMMAND_RUNNERS - {"find", "fd", "fdfind"})
 """Programs for which a `*` covers nothing."""
+GIT_RUNNERS = {"config", "submodule", "bisect", "rebase", "filter-branch", "difftool", "mergetool"}
+"""Git's subcommands that run a command in their arguments, or name programs that Git runs later."""
 SUBCOMMANDS = {
     "git", "hg", "svn", "jj", "npm", "pnpm", "yarn", "bun", "deno", "pip", "pip3", "uv", "poetry", "pdm",
     "pipenv", "hatch", "rye", "conda", "mamba", "cargo", "go", "rustup", "gem", "bundle", "composer", "dotnet",
@@ -72,6 +74,8 @@ def is_covered(rule: Sequence[Word], words: Sequence[Word], index: int) -> bool:
     if name in WHOLE_LINES or text is None:
         return False
     if name in SUBCOMMANDS and (len(rule) < 3 or (rule[1].value or "-").startswith("-")):
+        return False
+    if name == "git" and rule[1].value in GIT_RUNNERS:
         return False
     before = rule[index - 1].value if index < len(rule) else None
     if before in _TEXT_OPTIONS and not text.startswith("-"):

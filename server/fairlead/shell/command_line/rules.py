@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fairlead.shell.command_line.outside import COMMAND_RUNNERS, OTHER_SHELLS, is_covered
+from fairlead.shell.command_line.outside import COMMAND_RUNNERS, GIT_RUNNERS, OTHER_SHELLS, is_covered
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
 from fairlead.shell.command_line.words import Word, program
@@ -25,9 +25,6 @@ _TEXT_RUNNERS = (
     | COMMAND_RUNNERS
     | {"eval", "trap", "alias", "bind", "complete", "compgen", "mapfile", "readarray", "npx", "mise"}
 )
-# subcommands of Git that run the command in their arguments
-_GIT_RUNNERS = {"submodule", "bisect", "rebase", "filter-branch", "difftool", "mergetool"}
-
 _SCRIPT_RUNNERS = SHELLS | OTHER_SHELLS | {"source", "."}
 _NO_SCRIPT = ("-", "+", "<(", "/dev/", "/proc/")
 _WITH_VALUE = re.compile(r"[-+]\w*[oO]|--rcfile|--init-file")  # options of shells
@@ -206,7 +203,7 @@ def _commands_in(
     seen = set() if seen is None else seen
     name, more = program(words), tuple[Word, ...]()
     values = [word.value or "" for word in words[1:_MAX_WORDS]]
-    runs_by_git = name == "git" and not _GIT_RUNNERS.isdisjoint(values)
+    runs_by_git = name == "git" and not GIT_RUNNERS.isdisjoint(values)
     is_runner = runs_by_git or name in COMMAND_RUNNERS or is_wrapper(name, values)
     for index in range(min(len(words), _MAX_WORDS) if is_runner else 1):
         inner = words[index:] + more
@@ -226,7 +223,7 @@ def _texts_in(words: Sequence[Word]) -> list[str]:
     """The arguments of a command that may be command lines."""
     name, texts = program(words), [word.value for word in words[1:_MAX_WORDS] if word.value]
     if name == "git":
-        return [*([] if _GIT_RUNNERS.isdisjoint(texts) else texts), *_git_aliases(texts)]
+        return [*([] if GIT_RUNNERS.isdisjoint(texts) else texts), *_git_aliases(texts)]
     if name.startswith("git-"):
         return [" ".join([f"git {name[4:]}", *texts])]
     if name not in _TEXT_RUNNERS:
