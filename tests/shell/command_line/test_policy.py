@@ -68,6 +68,8 @@ def test_services_ask_whatever_the_rules_allow() -> None:
         NETWORK,
         "It also reaches the proxy that your environment names, and whatever that leads to: p:8.",
     )
+    both = Network(internet=True, services=frozenset({Service("localhost", 5432)}))
+    assert judge("npm test", network=both).reasons[:2] == (NETWORK, "It also reaches localhost:5432 on this machine.")
 
 
 REASONS = {

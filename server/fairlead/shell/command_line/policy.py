@@ -89,7 +89,7 @@ def _reached(network: Network, proxies: Collection[Service]) -> Iterator[str]:
         own = [str(service) for service in sorted(network.services) if service.is_of_this_machine]
         others = [str(service) for service in sorted(network.services) if not service.is_of_this_machine]
         places = [f"{', '.join(own)} on this machine"] * bool(own) + [", ".join(others)] * bool(others)
-        yield f"It reaches {' and '.join(places)}."
+        yield f"It {'also ' * network.internet}reaches {' and '.join(places)}."
 
 
 def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule], *, outside: bool) -> Iterator[str]:
