@@ -213,7 +213,7 @@ REPOSITORIES: dict[str, Make] = {
     "objects elsewhere": _text(".git/objects/info/alternates", "/dev\n/proc\n" + "/a\n" * 100_000),
     "a folder without permissions": lambda root: (root / "closed").mkdir(mode=0),
     "a bomb of pictures": _text("p.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\x7f\xff\xff\xff" * 2 + b"\x08\6\0\0\0"),
-    "a branch that is in another folder": _text(".git/commondir", "/proc/self/root/" + "../" * 1000),
+    "a branch that is in another folder": _text(".git/commondir", "/proc/self/root" + "/.." * 1000),
     "the folder of the machine as its files": _text(".git/config", "[core]\n\tworktree = /\n"),
     "programs that are pipes": _all(
         _pipe(".venv/pyvenv.cfg"), _pipe(".venv/bin/python"), _pipe("node_modules/.bin/pyright")

@@ -80,7 +80,7 @@ async def test_a_network_of_any_account(box: Boxes, uid: int) -> None:
 
 
 async def test_a_service_at_another_address(box: Boxes) -> None:
-    """An address of the machine that is not its loopback stands for one in the local network."""
+    """Another address of this machine stands for a server in the local network."""
     addresses = [
         str(each.address)
         for found in psutil.net_if_addrs().values()

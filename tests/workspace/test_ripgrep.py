@@ -1,4 +1,4 @@
-"""How ripgrep is ended when the rest of its results is not needed, or when it would not end by itself."""
+"""How ripgrep ends: when the rest of its results is not needed, or when its input never ends."""
 
 import asyncio
 import os

@@ -19,6 +19,7 @@ from fairlead.workspace.git_programs import ask_git, known_programs
 from fairlead.workspace.names import plain_parts
 from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import executable_parts, git_folder, is_git_folder
+from fairlead.workspace.safe_open import entries_of
 
 Risk = Literal["deletion", "configuration", "ci"]
 
@@ -184,7 +185,7 @@ def protected_links(root: Path) -> dict[str, str]:
 
     Only links in the root itself and in its `.github` count.
     """
-    links = [entry for folder in (root, root / ".github") for entry in _entries(folder) if entry.is_symlink()]
+    links = [entry for folder in (root, root / ".github") for entry in entries_of(folder) if entry.is_symlink()]
     reasons = {
         end: protection_reason(Path(link.path).relative_to(root).as_posix())
         for link in links
@@ -269,14 +270,6 @@ def _expanded(part: str) -> str:
 def _shortened(name: str) -> tuple[str, str]:
     stem, _, end = name.lstrip(".").rpartition(".")
     return ((stem or end).replace(".", "")[:6], end[:3] if stem else "")
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
 
 
 def _link_target(link: Path, root: Path) -> set[str]:

@@ -72,6 +72,15 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
         return b""
 
 
+def entries_of(folder: Path) -> list[os.DirEntry[str]]:
+    """The entries of a folder; none if it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
 def _link_escape(name: str) -> PathEscape:
     return PathEscape(f"{name} now leads elsewhere, through a symbolic link.")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fairlead.workspace.repositories import git_folder, is_git_folder
+from fairlead.workspace.safe_open import entries_of
 from fairlead.workspace.secret_names import looks_secret
 
 _SHOWN = frozenset(
@@ -59,7 +60,7 @@ def _limited(paths: Iterator[Path], most: int) -> Iterator[Path]:
 
 
 def _hidden(folder: Path, depth: int) -> Iterator[Path]:
-    for entry in _entries(folder):
+    for entry in entries_of(folder):
         if entry.name in _PARTS and entry.is_dir(follow_symlinks=False):
             yield from _hidden_part(entry)
         elif entry.name in ("modules", "worktrees") and entry.is_dir(follow_symlinks=False):
@@ -70,7 +71,7 @@ def _hidden(folder: Path, depth: int) -> Iterator[Path]:
 
 def _hidden_repositories(folder: Path, depth: int) -> Iterator[Path]:
     """As `_hidden`, for a folder with repositories. A submodule's name may contain `/`."""
-    for entry in _entries(folder):
+    for entry in entries_of(folder):
         path = Path(entry.path)
         if depth == 0 or not entry.is_dir(follow_symlinks=False):
             yield path
@@ -82,18 +83,10 @@ def _hidden_repositories(folder: Path, depth: int) -> Iterator[Path]:
 
 def _hidden_part(part: os.DirEntry[str]) -> Iterator[Path]:
     shown = _PARTS[part.name]
-    for entry in _entries(Path(part.path)):
+    for entry in entries_of(Path(part.path)):
         if looks_secret(entry.name) if shown is None else entry.name not in shown:
             yield Path(entry.path)
 
 
 def _is_shown(name: str) -> bool:
     return name in _SHOWN or _SHOWN_NAME.fullmatch(name) is not None or name.removesuffix(".lock") in _LOCKABLE
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
