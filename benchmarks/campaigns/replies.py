@@ -30,12 +30,12 @@ from hypothesis import HealthCheck, given, seed, settings
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, Text, Thinking
 from fairlead.agent.loop import run
-from fairlead.agent.messages import text_block
 from fairlead.agent.outcome import Outcome
-from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import MessagesApiModel
+from fairlead.messages.history import text_block
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from fairlead.models.recording import read_recording
-from fairlead.models.retry import MAX_ATTEMPTS
 from support.bare_agent import bare_agent
 from support.fake_api import FakeApi, Raw, Turn
 from support.fake_api import Text as SaidText

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Entry, Launch, Layer, View
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.paths import Roots

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.guard import RepeatGuard, Verdict
-from fairlead.agent.messages import ToolCall
 from fairlead.agent.tool import Repeat
+from fairlead.messages.history import ToolCall
 
 CALL = ToolCall("id", "bash", {"command": "curl localhost:3000"})
 # the results of the same call, made again and again, with whether it may be repeated; then what is decided about each

@@ -1,6 +1,6 @@
 """The history is valid for the next request, whatever a model returned."""
 
-from fairlead.agent.messages import History, ToolCall
+from fairlead.messages.history import History, ToolCall
 
 BLOCK = {"type": "tool_use", "name": "search", "input": {}}
 

@@ -4,11 +4,19 @@ from base64 import b64encode
 
 import pytest
 
-from fairlead.agent.images import MAX_TOKENS, image_block, image_tokens, media_type, without_images, without_old_images
-from fairlead.agent.messages import Message, text_block
-from fairlead.agent.prompts import OLD_PICTURE, REFUSED_PICTURE
 from fairlead.agent.shortening import with_summary
 from fairlead.agent.window import CHARS_PER_TOKEN, size
+from fairlead.messages.history import Message, text_block
+from fairlead.messages.images import (
+    MAX_TOKENS,
+    OLD_PICTURE,
+    REFUSED_PICTURE,
+    image_block,
+    image_tokens,
+    media_type,
+    without_images,
+    without_old_images,
+)
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import Overflow
-from fairlead.agent.messages import History, Message, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Usage
 from fairlead.agent.prompts import CLEARED_RESULT
 from fairlead.agent.shortening import (
@@ -18,6 +17,7 @@ from fairlead.agent.shortening import (
     with_summary,
 )
 from fairlead.agent.window import Window, size
+from fairlead.messages.history import History, Message, ToolCall, ToolResult, text_block
 from support.fake_api.ask import Ask, Handed
 from support.fake_api.rules import refusal, rules
 from support.fake_api.wire import HEADERS, talk

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from fairlead.agent.dispatch import Dispatcher
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import Event, ToolFinished, ToolStarted
 from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.messages import ToolCall, ToolResult
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.errors import ToolError
+from fairlead.messages.history import ToolCall, ToolResult
 
 
 @dataclass

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.code.provider import NoAnswer
 from fairlead.code.servers.process import ServerProcess
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
+from fairlead.errors import ToolError
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View, Where
 from fairlead.workspace.limited import NICE

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlead.edits.diff import Hunk
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 
 def patched(base: str, chosen: Sequence[Hunk]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from edits.patching import patched, unpatched
 from fairlead.edits.diff import Hunk, changed_blocks, hunks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 # few different lines, so that they repeat and cross, with all kinds of line endings, and sometimes none at the end
 LINES = st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\r", "é\u2028\n", "日本\n", "}\n"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.edits.merge import MergeConflict, Region, compare, merged, replaced
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 LINES = st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "d\r", "é\u2028\n", "}\n"])
 TEXTS = st.builds(lambda lines, last: "".join(lines) + last, st.lists(LINES, max_size=8), st.sampled_from(["", "z"]))

@@ -8,7 +8,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import hunks
 from fairlead.edits.origins import Author, Origin, Origins
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\r\n", "\n", "日\n"]), max_size=10).map("".join)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.sliders import Block, align_blocks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 LINES = st.lists(st.sampled_from(["a\n", "    b\n", "\n", "}\n", "  }\n"]), max_size=14)
 

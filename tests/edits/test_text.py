@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import line_number, split_lines, usual_line_ending, with_line_endings, without_line_ending
+from fairlead.text_lines import line_number, split_lines, usual_line_ending, with_line_endings, without_line_ending
 
 # every character that some library treats as a line ending, among other characters
 TEXTS = st.text(st.sampled_from("ab\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff日🚀"), max_size=30)

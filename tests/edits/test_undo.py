@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 
 from edits.bench import PATH, Bench
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.text import split_lines
 from fairlead.edits.undo import CannotUndo, Decision, DecisionLog, FileDecision
+from fairlead.text_lines import split_lines
 
 BASE = "x\na\ny\na\nz\n"
 

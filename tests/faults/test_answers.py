@@ -8,10 +8,10 @@ import pytest
 
 from fairlead.agent.events import Event
 from fairlead.agent.loop import Agent, run
-from fairlead.agent.messages import text_block
-from fairlead.models.clouds import Cloud
-from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import MessagesApiModel
+from fairlead.messages.history import text_block
+from fairlead.models.anthropic.clouds import Cloud
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.messages_api import MessagesApiModel
 from faults.answers import ANSWERS, DEFAULTS, Answer
 from support.bare_agent import bare_agent
 from support.raw_server import RawServer

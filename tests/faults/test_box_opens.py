@@ -16,7 +16,7 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("the sandbox needs Linux", allow_module_level=True)
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import View
 from shell.boxes import Boxes, boxes, find_sandbox, on_disk, seen, write
 from support.client import Client

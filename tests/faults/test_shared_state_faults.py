@@ -14,7 +14,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("processes are forked here", allow_module_level=True)
 
-from fairlead.agent.messages import text_block
+from fairlead.messages.history import text_block
 from fairlead.session.state import SessionState
 from fairlead.session.store import former_folder, journal, journal_files, lock
 from fairlead.session.store.former_folder import move_journals

@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from support.client import Client
 from support.fake_api import Call, Cut, FakeApi, HttpError, MidStreamError, Text, Turn, Wait, event_names
 

@@ -9,11 +9,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.code.positions import apply_text_edits, offset_at
-from fairlead.edits.text import split_lines
 from fairlead.lsp.convert import text_edits
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.transport import without_lone_surrogates
+from fairlead.positions import apply_text_edits, offset_at
+from fairlead.text_lines import split_lines
 from fairlead.workspace.editor import FileEdit
 from support.client import Client
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
-from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import MessagesApiModel
+from fairlead.messages.history import text_block
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.messages_api import MessagesApiModel
 from support.fake_api import (
     FakeApi,
     Text,

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from fairlead.agent.model import Retrying
-from fairlead.models.messages_api import MessagesApiModel
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, MODEL, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, MidStreamError
 

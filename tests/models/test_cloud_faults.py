@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from models.cloud_user import CLOUDS, DONE, SONNET, CloudUser, cloud_settings, failure
 from support.client import DEADLINE
 from support.fake_api import Cut, HttpError, MidStreamError

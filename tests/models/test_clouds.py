@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.models.clouds import with_cache_marks
+from fairlead.models.anthropic.clouds import with_cache_marks
 from models.cloud_user import CLOUDS, DONE, SONNET, CloudUser, cloud_settings, failure
 from support.fake_api import Call, Text, Turn
 from support.fake_api.ask import cache_marks

@@ -11,9 +11,9 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
-from fairlead.models.messages_api import load_sdk
-from fairlead.models.retry import MAX_ATTEMPTS
-from fairlead.models.transport import MAX_ANSWER, MAX_ERROR_BODY
+from fairlead.models.anthropic.messages_api import load_sdk
+from fairlead.models.common.retry import MAX_ATTEMPTS
+from fairlead.models.common.transport import MAX_ANSWER, MAX_ERROR_BODY
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
 from support.fake_api import Call, Cut, FakeApi, Raw, Text, Thinking, Turn, Wait, event_names
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.clouds import Cloud
-from fairlead.models.endpoint import NO_KEY
-from fairlead.models.messages_api import MessagesApiModel
+from fairlead.models.anthropic.clouds import Cloud
+from fairlead.models.anthropic.endpoint import NO_KEY
+from fairlead.models.anthropic.messages_api import MessagesApiModel
 from models.asking import ANSWER, HELLO, asked, endpoint, events, failure, no_pause, opened, shown
 from support.fake_api import (
     FakeApi,

@@ -14,7 +14,7 @@ from anthropic.lib.bedrock._stream import AsyncBedrockStream
 from hypothesis import given, settings
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.clouds import MAX_FRAME, MAX_FRAMES, MIN_FRAME, limit_frames, read_frames
+from fairlead.models.anthropic.clouds import MAX_FRAME, MAX_FRAMES, MIN_FRAME, limit_frames, read_frames
 from support.fake_clouds import frame
 from support.nonsense import ODD_VALUES, damaged, dumped, events
 

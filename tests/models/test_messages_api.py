@@ -3,8 +3,8 @@
 import json
 from itertools import pairwise
 
-from fairlead.agent.messages import History, ToolResult, text_block
 from fairlead.agent.model import Reply, Request, ThinkingDelta, Usage
+from fairlead.messages.history import History, ToolResult, text_block
 from models.asking import HELLO, MODEL, TOOLS, asked, events, opened, reply, shown
 from support.fake_api import BadJson, Call, FakeApi, Text, Thinking, Turn
 

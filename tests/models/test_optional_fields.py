@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.messages import History, ToolCall, ToolResult, text_block
 from fairlead.agent.model import Retrying, ServerClearing, Usage
+from fairlead.messages.history import History, ToolCall, ToolResult, text_block
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
 from support.fake_api import FakeApi, HttpError
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.agent.model import Usage
-from fairlead.models.prices import price_list, price_of, window_of
+from fairlead.models.common.prices import price_list, price_of, window_of
 
 
 def test_a_usage_is_priced_by_the_model() -> None:

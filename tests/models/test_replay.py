@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import ToolResult, text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage
-from fairlead.models.endpoint import Endpoint
+from fairlead.messages.history import ToolResult, text_block
+from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice, open_model
 from fairlead.models.recording import Recording, Turn, write_recording
 from fairlead.models.replay import ReplayModel

@@ -8,9 +8,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.messages import ToolCall
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
-from fairlead.models.reply import ReplyBuilder, read_input
+from fairlead.messages.history import ToolCall
+from fairlead.models.anthropic.reply import ReplyBuilder, read_input
 from support.fake_api import Call, Text, Thinking, Turn
 from support.fake_api.turns import Envelope, Event, content, steps
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.sse import LONGEST_EVENT, read_events
+from fairlead.models.common.sse import LONGEST_EVENT, read_events
 
 Json = dict[str, Any]
 VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=10) | st.integers() | st.none(), max_size=4)

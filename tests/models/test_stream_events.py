@@ -12,9 +12,9 @@ from hypothesis import given, settings
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Reply, Usage
-from fairlead.models.reply import ReplyBuilder
-from fairlead.models.sse import NotAnEventStream, read_events
-from fairlead.models.stream_events import MessageDelta, MessageStart, parse_event
+from fairlead.models.anthropic.reply import ReplyBuilder
+from fairlead.models.anthropic.stream_events import MessageDelta, MessageStart, parse_event
+from fairlead.models.common.sse import NotAnEventStream, read_events
 from support.fake_api import Turn
 from support.nonsense import ODD_VALUES, TURNS, dumped, events, known_events, streams, with_each_value
 

@@ -6,9 +6,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.messages import Block, ToolCall, text_block
 from fairlead.agent.model import ModelEvent, Reply, TextDelta, ThinkingDelta, Usage
-from fairlead.models.think_tags import MAX_BLANK, separate_thinking
+from fairlead.messages.history import Block, ToolCall, text_block
+from fairlead.models.common.think_tags import MAX_BLANK, separate_thinking
 
 CALL: Block = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
+from fairlead.errors import ToolError
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from fairlead.agent.messages import ToolResult, text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
+from fairlead.messages.history import ToolResult, text_block
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
 from fairlead.session.evidence.recorder import Inferred
-from fairlead.session.feedback import PendingFeedback
 from fairlead.session.rewind import conversation_rewound, rewound
+from fairlead.session.run.feedback import PendingFeedback
 from fairlead.session.state import CallState, SessionState, checkpoint_of
 from fairlead.workspace.rejections import Rejected
 

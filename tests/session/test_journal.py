@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.messages import text_block
 from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision
+from fairlead.messages.history import text_block
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.journal import SMALL_BYTES, Journals

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.messages import text_block
 from fairlead.agent.model import Reply, Request
+from fairlead.messages.history import text_block
 from fairlead.models.replay import ReplayModel
-from fairlead.session.prompt import RunTask
+from fairlead.session.run.prompt import RunTask
 from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings

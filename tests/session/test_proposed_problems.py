@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.code.provider import NoAnswer
 from fairlead.edits.origins import Author
+from fairlead.errors import ToolError
 from fairlead.lsp.documents import Documents
 from fairlead.session.evidence.proposed_problems import MAX_REPORTED, ProposedProblems
 from fairlead.session.language_servers import FolderServers

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.messages import ToolResult, text_block
+from fairlead.messages.history import ToolResult, text_block
 from fairlead.session.state import CallState, SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.repair import repaired

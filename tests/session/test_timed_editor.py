@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.code.servers.table import ServerSpec
-from fairlead.models.endpoint import Endpoint
+from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
-from fairlead.session.prompt import RunTask
+from fairlead.session.run.prompt import RunTask
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.settings import BudgetSettings, Settings

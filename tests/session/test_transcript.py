@@ -1,11 +1,11 @@
 """The conversation that is shown when a session is opened again."""
 
-from fairlead.agent.messages import Message, text_block
+from fairlead.messages.history import Message, text_block
 from fairlead.plan.evidence import Record
 from fairlead.session.evidence.proposed_problems import NEW_ERRORS
-from fairlead.session.feedback import REVIEW, USER_MESSAGE
-from fairlead.session.prompt import shown_prompt
 from fairlead.session.report.listing import transcript
+from fairlead.session.run.feedback import REVIEW, USER_MESSAGE
+from fairlead.session.run.prompt import shown_prompt
 
 
 def user(*texts: str) -> Message:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Box, View
 from fairlead.shell.process import Command, CommandResult
 from fairlead.shell.sandbox.box import launcher

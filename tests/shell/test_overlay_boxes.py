@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Change, Entry, View
 from shell.boxes import Boxes, boxes, find_sandbox, has, on_disk, seen, start, write
 from support.sandbox import needs_sandbox

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.environment import command_environment

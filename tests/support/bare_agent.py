@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from fairlead.agent.events import Event
 from fairlead.agent.loop import Agent
-from fairlead.agent.messages import History
 from fairlead.agent.model import Model
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import RunningCall
 from fairlead.agent.window import Window
+from fairlead.messages.history import History
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.tools.checks import Checked
 from fairlead.tools.todo import Todo

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.code.provider import LanguageServer
+from fairlead.errors import ToolError
 
 
 class LineServer:

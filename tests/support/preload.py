@@ -9,8 +9,8 @@ import httpx2
 
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features.registry import start_server
-from fairlead.models.messages_api import load_sdk
-from fairlead.models.prices import price_list
+from fairlead.models.anthropic.messages_api import load_sdk
+from fairlead.models.common.prices import price_list
 from support import footprint
 from support.client import Client
 

@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.positions import apply_text_edits
-from fairlead.code.uris import file_path
+from fairlead.positions import apply_text_edits
+from fairlead.uris import file_path
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import real_path

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.tools.approvals import Approvals

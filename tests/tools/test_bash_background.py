@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted
+from fairlead.errors import ToolError
 from fairlead.shell.background import MAX_RUNNING, BackgroundCommand, BackgroundCommands
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import HEAD, TAIL

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.errors import ToolError
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import Location
-from fairlead.edits.text import distinct_line_endings
+from fairlead.errors import ToolError
+from fairlead.text_lines import distinct_line_endings
 from tools.stand_ins import Desk
 
 Stamp = tuple[bytes, int, int]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import Location
+from fairlead.errors import ToolError
 from tools.stand_ins import Desk
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="on Windows, a backslash is a separator")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.tools.globs import glob_filter
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk

@@ -10,9 +10,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.errors import ToolError
-from fairlead.agent.messages import clean_text
 from fairlead.agent.tool import Location
+from fairlead.errors import ToolError
+from fairlead.messages.history import clean_text
 from fairlead.tools.read_file import MAX_CHARS, MAX_LINES, excerpt
 from tools.stand_ins import Desk, found, listed
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.schema import read_input
+from fairlead.errors import ToolError
 from tools.stand_ins import Desk
 
 SCHEMA: dict[str, Any] = {

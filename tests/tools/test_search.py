@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.tools.list_files import MAX_FILES
 from fairlead.tools.search import MAX_CONTEXT, MAX_LINES
 from fairlead.workspace import limited

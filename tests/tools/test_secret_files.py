@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.workspace.editor import ApprovalAnswer
 from tools.stand_ins import Desk, ScriptedUser
 

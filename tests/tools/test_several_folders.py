@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk
 

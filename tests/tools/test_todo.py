@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from tools.stand_ins import Desk
 
 ITEMS = [

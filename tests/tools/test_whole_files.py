@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import Location
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
+from fairlead.errors import ToolError
 from tools.stand_ins import Desk
 
 

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.workspace.disk import MAX_BYTES, BinaryFile, DiskText, decode, read_bytes
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
+from fairlead.errors import ToolError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from session.harness import run_sync

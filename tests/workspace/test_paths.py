@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.agent.errors import ToolError
-from fairlead.code.uris import file_path
+from fairlead.errors import ToolError
+from fairlead.uris import file_path
 from fairlead.workspace.paths import PathEscape, Roots
 
 links = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need special rights on Windows")

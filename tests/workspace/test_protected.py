@@ -6,8 +6,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.origins import Author
+from fairlead.errors import ToolError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import ProtectedFiles, is_repository, protected_links, protection_reason

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.workspace import safe_open
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.paths import PathEscape, Roots

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Compacted, Event
-from fairlead.agent.images import without_old_images
-from fairlead.agent.messages import History, Message
 from fairlead.agent.model import ServerClearing
 from fairlead.agent.shortening import (
     ROUND_LENGTH,
@@ -19,6 +17,8 @@ from fairlead.agent.shortening import (
 )
 from fairlead.agent.window import CLEAR_AT, COMPACT_AT, MIN_GAIN, SUMMARIZE_ABOVE, TARGET, Window, size
 from fairlead.display import count_of
+from fairlead.messages.history import History, Message
+from fairlead.messages.images import without_old_images
 
 LARGE_WINDOW = 65_536
 """Tokens. From this size on, advice to enlarge the window does not help."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from fairlead.agent.errors import ToolError, VerbatimToolError
 from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
 from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.messages import ToolCall, ToolResult, clean_text
 from fairlead.agent.prompts import LOOPING_CALL, NOT_IN_MODE, NOT_REACHED, REPEATED_CALL
 from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import CHANGES_FILES, Mode, RunningCall, Tool
+from fairlead.errors import ToolError, VerbatimToolError
+from fairlead.messages.history import ToolCall, ToolResult, clean_text
 
 log = logging.getLogger(__name__)
 

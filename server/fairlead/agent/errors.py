@@ -1,15 +1,9 @@
-"""The errors of a run.
-
-    FairleadError
-    ├── ModelError                no usable answer; ends the run with stop reason `error`, unless compaction helps
-    └── ToolError                 a tool failed; becomes an error result that the model reads
-        └── VerbatimToolError     the same, without "Error: " before the text
-
-A message says what happened and what to do next. It is written for the user (ModelError) or for the model (ToolError).
-"""
+"""The failure of a model's server. It ends the run with stop reason `error`, unless compaction helps."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+from fairlead.errors import FairleadError
 
 ErrorKind = Literal[
     "auth",
@@ -22,10 +16,6 @@ ErrorKind = Literal[
     "internal",
     "replay",
 ]
-
-
-class FairleadError(Exception):
-    """The base class of the errors below, and of some errors of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +68,3 @@ class ModelError(FairleadError):
         self.loading = loading
         self.overflow = overflow
         self.refuses = refuses
-
-
-class ToolError(FairleadError):
-    """A tool's failure that the model can act on (L3)."""
-
-
-class VerbatimToolError(ToolError):
-    """A failure whose text is the whole result: an unknown tool (L4), or a command's output until its time limit."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
-from fairlead.agent.messages import ToolCall, ToolResult, call_key
 from fairlead.agent.tool import Repeat
+from fairlead.messages.history import ToolCall, ToolResult, call_key
 
 Verdict = Literal["run", "refuse", "stop"]
 

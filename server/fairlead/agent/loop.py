@@ -32,8 +32,6 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.agent.guard import IdleGuard, RepeatGuard
-from fairlead.agent.images import without_images
-from fairlead.agent.messages import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
 from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage, Used
 from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, call_as_text, ending_of, failure
 from fairlead.agent.prompts import (
@@ -52,6 +50,8 @@ from fairlead.agent.textual_calls import find_textual_call
 from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window, prefix_size
 from fairlead.display import end_sentence
+from fairlead.messages.history import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
+from fairlead.messages.images import without_images
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)

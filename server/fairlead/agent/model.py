@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fairlead.agent.messages import Block, Message, ToolCall
+from fairlead.messages.history import Block, Message, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

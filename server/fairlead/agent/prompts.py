@@ -41,8 +41,6 @@ NOT_IN_MODE: dict[Mode, str] = {
 
 CLEARED_RESULT = "[Cleared to save space: {what}, {lines}. If you need it, call again, or ask for a part of it.]"
 SHORTENED_RESULT = "[{what} left out here to fit your context window. Ask for a part if you need it.]"
-REFUSED_PICTURE = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
-OLD_PICTURE = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 SUMMARIZE = (
     "<summarize>This conversation no longer fits into your window. Write a summary to continue from: what it omits is "
     "lost. The user's words, the plan and the proposals are preserved separately. Say what you found out (files, "

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

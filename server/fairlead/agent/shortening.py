@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
-from fairlead.agent.messages import Block, Message, text_block
 from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY, is_generated
 from fairlead.agent.window import size
 from fairlead.display import count_of
+from fairlead.messages.history import Block, Message, text_block
 
 ROUND_LENGTH = 2
 """How many messages a round has: an answer, and its results."""

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairlead.agent.errors import Overflow
-from fairlead.agent.images import image_tokens
-from fairlead.agent.messages import Block, Message
 from fairlead.agent.model import ToolSpec, Usage
+from fairlead.messages.history import Block, Message
+from fairlead.messages.images import image_tokens
 from fairlead.per_item import PerItem
 
 # shares of the window (docs/plan.md L15), as `Window.tokens_at` converts them

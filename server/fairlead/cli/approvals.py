@@ -9,8 +9,8 @@ from fairlead.cli.ask import Option, ask
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, wrap
-from fairlead.code.uris import file_path
 from fairlead.display import escape_invisible
+from fairlead.uris import file_path
 
 OPTIONS = (
     Option("y", "yes, once", "run it, this once"),

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from fairlead.agent.errors import FairleadError
+from fairlead.errors import FairleadError
 from fairlead.lsp import protocol as wire
 from fairlead.workspace.paths import Roots
 

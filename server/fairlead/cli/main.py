@@ -11,7 +11,6 @@ import platformdirs
 
 from fairlead import __version__
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import clean_text
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
@@ -22,7 +21,8 @@ from fairlead.cli.verify import run_verify
 from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import open_terminal
 from fairlead.cli.view.text import escape_hidden
-from fairlead.models.endpoint import without_password
+from fairlead.messages.history import clean_text
+from fairlead.models.anthropic.endpoint import without_password
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider

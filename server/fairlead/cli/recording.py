@@ -5,8 +5,8 @@ from typing import Any
 
 from fairlead.agent.model import Usage
 from fairlead.agent.prompts import is_of_refused_answer
+from fairlead.models.common.retry import RESTARTED
 from fairlead.models.recording import Recording, Turn
-from fairlead.models.retry import RESTARTED
 
 ANSWER_STOP_REASONS = ("max_tokens", "refusal")
 """The stop reasons of a run that are recorded with its last answer.

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from fairlead.agent.errors import FairleadError
 from fairlead.cli.client import AgentClient
 from fairlead.cli.program import program_name
-from fairlead.code.uris import file_path
+from fairlead.errors import FairleadError
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
+from fairlead.uris import file_path
 
 MAX_UNFINISHED = 20
 """The maximum number of saved sessions per folder that are unfinished or have undecided changes."""

@@ -16,7 +16,7 @@ from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import count_of
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
-from fairlead.models.clouds import LABELS
+from fairlead.models.anthropic.clouds import LABELS
 from fairlead.workspace.paths import Roots
 
 Window = tuple[int, int | None]

@@ -6,11 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairlead.code.positions import offset_at, read_count
 from fairlead.code.provider import ADVICE, NoAnswer
-from fairlead.code.uris import file_path
-from fairlead.edits.text import split_lines
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.positions import offset_at, read_count
+from fairlead.text_lines import split_lines
+from fairlead.uris import file_path
 from fairlead.workspace.editor import SEVERITIES, Severity
 
 MAX_DEPTH = 20

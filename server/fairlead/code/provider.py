@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 
 ADVICE = "Continue with search and read_file."
 """The end of an error: the model's next step if there is no answer."""

@@ -9,12 +9,12 @@ from typing import Any, Generic, Literal, TypeVar, cast
 from fairlead.code import decode
 from fairlead.code.choice import who_answers
 from fairlead.code.decode import Place, Problem, Symbol
-from fairlead.code.positions import code_units
 from fairlead.code.provider import ADVICE, LanguageServer, LanguageServers, NoAnswer, Provider
 from fairlead.code.symbol_position import find_symbol
 from fairlead.code.workspace_edit import apply_workspace_edit
-from fairlead.edits.text import split_lines, without_line_ending
 from fairlead.json_values import fields_of
+from fairlead.positions import code_units
+from fairlead.text_lines import split_lines, without_line_ending
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import has_files

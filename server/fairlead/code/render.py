@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairlead.code.decode import Place, Symbol
 from fairlead.display import count_of
-from fairlead.edits.text import split_lines, without_line_ending
+from fairlead.text_lines import split_lines, without_line_ending
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import Yielder

@@ -3,7 +3,7 @@
 import re
 
 from fairlead.code.provider import NoAnswer
-from fairlead.edits.text import split_lines, without_line_ending
+from fairlead.text_lines import split_lines, without_line_ending
 
 NEARBY = 3
 """How many lines the symbol may be away from the line that the model gave."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.positions import apply_text_edits
 from fairlead.code.provider import NoAnswer
-from fairlead.code.uris import file_path
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.positions import apply_text_edits
+from fairlead.uris import file_path
 from fairlead.workspace.editor import FileEdit
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 SHOWN_AS = "\ufffd"
 _BAD = re.compile("[\udc80-\udcff]")

@@ -11,7 +11,7 @@ from math import ceil
 from operator import lt
 
 from fairlead.edits.sliders import Block, align_blocks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 # Limits of a comparison. A section counts as changed as a whole if it is longer than `_MAX_LINES`, or if its pairs and
 # those of the sections before it are more than `_MAX_PAIRS`.

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from heapq import nlargest
 
 from fairlead.display import count_of
-from fairlead.edits.text import split_lines, without_line_ending
+from fairlead.text_lines import split_lines, without_line_ending
 
 _STRAIGHT_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 _MAX_SHOWN = 12

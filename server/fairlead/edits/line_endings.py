@@ -1,7 +1,7 @@
 """Gives a rewritten text the line endings of the text that it replaces, so that only intended lines change."""
 
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.text import split_lines, usual_line_ending, with_line_endings, without_line_ending
+from fairlead.text_lines import split_lines, usual_line_ending, with_line_endings, without_line_ending
 
 
 def match_line_endings(old: str, new: str, default: str = "\n") -> str:

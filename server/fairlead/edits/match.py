@@ -8,7 +8,7 @@ from itertools import islice
 from fairlead.edits.bad_bytes import UnclearBytes, as_shown, part_with_bad_bytes
 from fairlead.edits.explain import explain_missing
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import line_number, usual_line_ending, with_line_endings
+from fairlead.text_lines import line_number, usual_line_ending, with_line_endings
 
 _MAX_SHOWN = 12  # line numbers in an error
 _MAX_COUNTED = 1000  # occurrences; an error does not need the exact number beyond that

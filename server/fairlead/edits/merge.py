@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairlead.edits.diff import changed_blocks
 from fairlead.edits.sliders import Block
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 Side = Literal["mine", "theirs", "same", "conflict"]
 Span = tuple[int, int]

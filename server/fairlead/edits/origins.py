@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fairlead.edits.diff import Hunk, changed_blocks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 
 @dataclass(frozen=True, slots=True)

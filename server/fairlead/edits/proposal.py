@@ -9,7 +9,7 @@ from fairlead.edits.diff import Hunk, changed_blocks, hunks_of_blocks
 from fairlead.edits.merge import Region, regions_of_blocks, replaced
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.sliders import Block
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 Kind = Literal["create", "modify", "delete", "rename"]
 

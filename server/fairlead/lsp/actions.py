@@ -5,13 +5,13 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.code.uris import file_path
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
 from fairlead.json_values import is_list
 from fairlead.lsp.params import Params
 from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_titles
 from fairlead.session.session import Session
+from fairlead.uris import file_path
 
 KIND = types.CodeActionKind.QuickFix.value
 

@@ -13,21 +13,21 @@ from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Location
 from fairlead.code.decode import Problem
-from fairlead.code.positions import code_units
 from fairlead.display import escape_to_one_line
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.verification import Support
+from fairlead.positions import code_units
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
+from fairlead.text_lines import split_lines
 from fairlead.workspace.editor import SEVERITIES, ApprovalRequest, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.positions import offset_at
-from fairlead.code.uris import file_path
-from fairlead.edits.text import split_lines
+from fairlead.positions import offset_at
+from fairlead.text_lines import split_lines
+from fairlead.uris import file_path
 from fairlead.workspace.editor import Buffer
 from fairlead.workspace.paths import real_path
 

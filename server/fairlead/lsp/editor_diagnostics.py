@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.uris import file_path
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor_code import ANSWER_SECONDS
 from fairlead.lsp.rpc import AgentProtocol
+from fairlead.uris import file_path
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.code.uris import file_path, is_local, path_problem
 from fairlead.json_values import fields_of
 from fairlead.lsp import protocol as wire
 from fairlead.session.errors import WrongRequest
+from fairlead.uris import file_path, is_local, path_problem
 
 
 class ClientCapabilities:

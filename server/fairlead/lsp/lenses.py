@@ -8,9 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.code.uris import file_path
 from fairlead.display import shorten
-from fairlead.edits.text import split_lines
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
@@ -25,6 +23,8 @@ from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
+from fairlead.text_lines import split_lines
+from fairlead.uris import file_path
 
 log = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from fairlead.code.uris import file_path
 from fairlead.edits.selection import Change
 from fairlead.json_values import is_object
 from fairlead.lsp import protocol
 from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
 from fairlead.session.review.target import Target
+from fairlead.uris import file_path
 
 _Choice = TypeVar("_Choice", bound=str)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import get_args
 
 from fairlead.agent.tool import Mode
-from fairlead.code.uris import file_path
 from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
 from fairlead.lsp.params import Params, read_choice
 from fairlead.session.context.context_item import ContextItem, ItemKind
 from fairlead.session.context.surroundings import ChangedFile, GitState, Lines, Surroundings
 from fairlead.session.errors import WrongRequest
-from fairlead.session.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
+from fairlead.session.run.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
+from fairlead.uris import file_path
 from fairlead.workspace.editor import Diagnostic
 
 MAX_FILES = 1000

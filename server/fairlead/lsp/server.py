@@ -22,11 +22,11 @@ from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
 from fairlead.lsp.settings import read_settings
-from fairlead.models.clouds import Cloud
-from fairlead.models.endpoint import Endpoint
+from fairlead.models.anthropic.clouds import Cloud
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.messages_api import is_sdk_loaded, load_sdk
+from fairlead.models.common.prices import price_list, price_of
 from fairlead.models.factory import ModelChoice
-from fairlead.models.messages_api import is_sdk_loaded, load_sdk
-from fairlead.models.prices import price_list, price_of
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
 from fairlead.session.server_context import ServerContext

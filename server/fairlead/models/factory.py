@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 from fairlead.agent.model import Model
-from fairlead.models.endpoint import Endpoint
-from fairlead.models.messages_api import MessagesApiModel
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.messages_api import MessagesApiModel
 
 
 class ClosableModel(Model, Protocol):

@@ -24,7 +24,7 @@ from yaml.reader import ReaderError
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
-from fairlead.models.fields import MAX_COUNT
+from fairlead.models.common.fields import MAX_COUNT
 from fairlead.workspace.replace_file import replace_file
 
 MAX_DEPTH = 120  # levels

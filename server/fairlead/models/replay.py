@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import Block, ToolCall, text_block
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
+from fairlead.messages.history import Block, ToolCall, text_block
 from fairlead.models.recording import Recording, Turn, read_recording
 
 

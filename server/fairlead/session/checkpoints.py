@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from fairlead.agent.messages import Message
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, DecisionLog, FileDecision, revert
+from fairlead.messages.history import Message
 from fairlead.plan.evidence import Record
 from fairlead.plan.items import PlanItem, UserEdits
 from fairlead.session.evidence.recorder import Inferred
-from fairlead.session.feedback import PendingFeedback
+from fairlead.session.run.feedback import PendingFeedback
 
 
 @dataclass(frozen=True)

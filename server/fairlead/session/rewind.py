@@ -10,10 +10,10 @@ from fairlead.plan.history import PlanVersion, summarize_changes
 from fairlead.plan.items import PlanningState
 from fairlead.session.checkpoints import Checkpoint, without_undone
 from fairlead.session.errors import RequestRefused, WrongRequest
-from fairlead.session.feedback import PendingFeedback
-from fairlead.session.prompt import title_of
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import undo_later
+from fairlead.session.run.feedback import PendingFeedback
+from fairlead.session.run.prompt import title_of
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.state import SessionState

@@ -8,27 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent import loop
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, Steered, StopReason
-from fairlead.agent.messages import Block, History
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
+from fairlead.errors import ToolError
+from fairlead.messages.history import Block, History
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
-from fairlead.session.agent_builder import AgentBuilder
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
-from fairlead.session.current_run import CurrentRun
 from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
-from fairlead.session.feedback import Feedback
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
-from fairlead.session.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of, user_prompt
 from fairlead.session.publisher import Publisher
+from fairlead.session.run.agent_builder import AgentBuilder
+from fairlead.session.run.current_run import CurrentRun
+from fairlead.session.run.feedback import Feedback
+from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of, user_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
 from fairlead.session.state import PAUSES, Phase, SessionState

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from fairlead.agent.model import Usage
 from fairlead.agent.window import Window
+from fairlead.models.common.prices import price_of, window_of
 from fairlead.models.factory import ClosableModel, ModelChoice, open_model
-from fairlead.models.prices import price_of, window_of
 
 
 class SpareModel:

@@ -15,10 +15,10 @@ from fairlead.agent.events import (
     ToolOutput,
     ToolStarted,
 )
-from fairlead.agent.messages import Message
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
+from fairlead.messages.history import Message
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
@@ -26,7 +26,7 @@ from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
-from fairlead.session.feedback import PendingFeedback
+from fairlead.session.run.feedback import PendingFeedback
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.environment import command_environment
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import BoundedOutput, Stream
-from fairlead.shell.uncancelled import finish_uncancelled
+from fairlead.uncancelled import finish_uncancelled
 
 # seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
 GRACE = 4.5 if sys.platform == "linux" else 1.5

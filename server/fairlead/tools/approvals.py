@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.display import end_sentence
+from fairlead.errors import ToolError
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.wrappers import SHELLS
 from fairlead.shell.environment import command_environment

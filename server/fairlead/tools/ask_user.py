@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.errors import ToolError
 from fairlead.workspace.editor import Editor
 
 SPEC = ToolSpec(

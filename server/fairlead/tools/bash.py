@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from fairlead.agent.errors import ToolError, VerbatimToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line, shorten
+from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View

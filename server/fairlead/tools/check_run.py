@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.errors import ToolError
 from fairlead.plan.evidence import CHECK, Verification
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.errors import ToolError
 from fairlead.plan import PlanItem
 from fairlead.shell.network import NO_NETWORK
 from fairlead.tools.approvals import Approvals

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries, Relation
 from fairlead.code.render import render_hover, render_places, render_symbols
+from fairlead.errors import ToolError
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.problems import Problems
 from fairlead.tools.secret_files import ask_for_secret

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.code.queries import Answer, CodeQueries
 from fairlead.display import count_of
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.text import split_lines
+from fairlead.errors import ToolError
+from fairlead.text_lines import split_lines
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.occurrences import other_occurrences
 from fairlead.tools.secret_files import ask_for_secret

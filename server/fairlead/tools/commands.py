@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.errors import ToolError
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
 from fairlead.shell.command_line.policy import Permission
@@ -20,9 +20,9 @@ from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVer
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.process import Command, CommandResult
-from fairlead.shell.uncancelled import finish_uncancelled
 from fairlead.tools.command_changes import ProposedChanges
 from fairlead.tools.missing_variables import MissingVariables
+from fairlead.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots
 
 NEEDS_LEFTOVERS = (

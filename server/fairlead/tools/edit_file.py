@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.edits.diff import hunks
 from fairlead.edits.match import MatchError, replace_once
+from fairlead.errors import ToolError
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files

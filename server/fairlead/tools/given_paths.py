@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, Tool, ToolKind
-from fairlead.code.uris import file_path
 from fairlead.display import shorten
+from fairlead.errors import ToolError
+from fairlead.uris import file_path
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import PathEscape, Roots, check_length

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, product
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.edits.bad_bytes import as_shown
+from fairlead.errors import ToolError
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.pattern_limits import check_pattern
 

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.code.decode import Problem
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
 from fairlead.display import count_of
+from fairlead.errors import ToolError
 from fairlead.workspace.editor import SEVERITIES, Diagnostic, DiagnosticsSource
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots

@@ -4,12 +4,12 @@ import difflib
 from itertools import accumulate
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.edits.bad_bytes import as_shown
-from fairlead.edits.text import split_lines, with_line_endings
+from fairlead.errors import ToolError
+from fairlead.text_lines import split_lines, with_line_endings
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.errors import ToolError
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.errors import ToolError
 from fairlead.plan import PlanError, PlanItem, TodoManager
 from fairlead.tools.checks import Checked
 

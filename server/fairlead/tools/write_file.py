@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
-from fairlead.edits.text import distinct_line_endings, split_lines, usual_line_ending
+from fairlead.errors import ToolError
+from fairlead.text_lines import distinct_line_endings, split_lines, usual_line_ending
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.edits.bad_bytes import has_bad_bytes
-from fairlead.edits.text import distinct_line_endings, with_line_endings
+from fairlead.text_lines import distinct_line_endings, with_line_endings
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.safe_open import closing, open_beneath
 

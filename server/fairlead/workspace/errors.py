@@ -1,6 +1,6 @@
 """The base class of this package's errors."""
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 
 
 class WorkspaceError(ToolError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.edits.diff import changed_blocks
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder, compute
 from fairlead.workspace.reread_queue import RereadQueue

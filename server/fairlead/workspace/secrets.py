@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
 
-from fairlead.edits.text import split_lines, without_line_ending
+from fairlead.text_lines import split_lines, without_line_ending
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.folder_index import Entries, FolderIndex

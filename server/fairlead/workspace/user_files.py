@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.edits.bad_bytes import has_bad_bytes
-from fairlead.edits.text import with_line_endings
+from fairlead.text_lines import with_line_endings
 from fairlead.workspace.disk import (
     BAD_BYTES,
     BinaryFile,

@@ -4,7 +4,7 @@ import gzip
 import zlib
 from itertools import chain, repeat
 
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from faults.answers.parts import (
     BEGIN,
     CUT,

@@ -3,7 +3,7 @@
 import json
 from itertools import chain, repeat
 
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from faults.answers.parts import (
     BEGIN,
     CALL,

@@ -2,7 +2,7 @@
 
 from itertools import chain, repeat
 
-from fairlead.models.retry import MAX_ATTEMPTS
+from fairlead.models.common.retry import MAX_ATTEMPTS
 from faults.answers.parts import (
     BEGIN,
     BROKEN,

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.connection import STREAM_LIMIT, Connection
 from fairlead.code.servers.mirror import Mirror
 from fairlead.display import end_sentence
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
 from fairlead.workspace.limited import limit

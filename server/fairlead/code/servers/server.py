@@ -18,9 +18,9 @@ from fairlead.code.servers.process import ServerProcess
 from fairlead.code.servers.scan import WorkspaceScan
 from fairlead.code.servers.seen_files import CHANGED
 from fairlead.code.servers.table import ServerSpec
-from fairlead.code.uris import file_path
 from fairlead.edits.bad_bytes import as_shown
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.uris import file_path
 
 log = logging.getLogger(__name__)
 

@@ -7,18 +7,18 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import text_block
 from fairlead.agent.model import Request, Retrying
-from fairlead.code.uris import file_path
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.initialization import Initialization, read_folders, read_storage
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer, Credentials
+from fairlead.messages.history import text_block
 from fairlead.models.factory import open_model
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
+from fairlead.uris import file_path
 from fairlead.workspace.paths import Roots
 
 TEST_SYSTEM = "You are a coding agent. The user is checking whether you can be reached."

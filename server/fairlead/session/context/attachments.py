@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.images import media_type
-from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.display import escape_to_one_line
-from fairlead.edits.text import split_lines, with_line_endings
+from fairlead.messages.history import Block, clean_text, text_block
+from fairlead.messages.images import media_type
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
+from fairlead.text_lines import split_lines, with_line_endings
 from fairlead.tools.problems import problem_lines
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import DiagnosticsSource

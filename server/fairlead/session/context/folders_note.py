@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from fairlead.agent.messages import Message, clean_text
 from fairlead.display import escape_to_one_line
+from fairlead.messages.history import Message, clean_text
 from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.paths import Roots
 

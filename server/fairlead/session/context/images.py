@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from fairlead.agent.images import image_block, media_type
-from fairlead.agent.messages import Block, clean_text
 from fairlead.display import escape_to_one_line
+from fairlead.messages.history import Block, clean_text
+from fairlead.messages.images import image_block, media_type
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.errors import WrongRequest
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import Event, RulesFound, RulesSource
-from fairlead.agent.messages import Message, clean_text
+from fairlead.messages.history import Message, clean_text
 from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.agent.events import ContextSent, Event
-from fairlead.agent.messages import Block, Message, text_block
+from fairlead.messages.history import Block, Message, text_block
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_block

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from fairlead.agent.messages import Message
+from fairlead.messages.history import Message
 from fairlead.per_item import PerItem
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.agent.messages import Message, clean_text
 from fairlead.display import count_of, escape_to_one_line
+from fairlead.messages.history import Message, clean_text
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 from fairlead.workspace.paths import Roots
 

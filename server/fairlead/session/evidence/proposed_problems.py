@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
-from fairlead.agent.messages import clean_text
 from fairlead.code.decode import Problem, problems, read_answer
 from fairlead.code.provider import LanguageServer, SessionLanguageServers
 from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
+from fairlead.errors import ToolError
+from fairlead.messages.history import clean_text
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
 from fairlead.session.record.document import FileContent, KnownFile, SessionRecord
 from fairlead.shell.command_line.verifications import find_verifications

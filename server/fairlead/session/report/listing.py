@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairlead.agent.messages import Block, Message
 from fairlead.agent.prompts import is_context, is_generated
+from fairlead.messages.history import Block, Message
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.feedback import REVIEW, USER_MESSAGE
+from fairlead.session.run.feedback import REVIEW, USER_MESSAGE
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckFinished, CheckScope, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
@@ -13,6 +12,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk
 from fairlead.edits.review_outcomes import ReviewCount, count_review
 from fairlead.edits.selection import Change
+from fairlead.errors import ToolError
 from fairlead.session.errors import RequestRefused
 from fairlead.session.session import Session
 from fairlead.tools.check_queue import Stopped

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from fairlead.agent.errors import ToolError
 from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
 from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
+from fairlead.errors import ToolError
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, requested_checks
 from fairlead.session.session import Session

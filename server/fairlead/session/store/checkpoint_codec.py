@@ -5,8 +5,8 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from fairlead.agent.messages import Message
 from fairlead.edits.changeset import Changeset
+from fairlead.messages.history import Message
 from fairlead.per_item import common_prefix_length
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint

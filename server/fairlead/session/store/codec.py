@@ -8,18 +8,18 @@ from operator import is_not
 from types import NoneType
 from typing import Any, NamedTuple, get_args
 
-from fairlead.agent.images import is_image_source
-from fairlead.agent.messages import Message
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
 from fairlead.json_values import is_list, is_object
+from fairlead.messages.history import Message
+from fairlead.messages.images import is_image_source
 from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence, Verification
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
-from fairlead.session.feedback import PendingFeedback
+from fairlead.session.run.feedback import PendingFeedback
 from fairlead.session.state import Phase
 from fairlead.session.store.saved_texts import Texts
 from fairlead.workspace.rejections import Rejected

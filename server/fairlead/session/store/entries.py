@@ -19,10 +19,10 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from fairlead.agent.messages import Block, Message
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, DecisionLog
+from fairlead.messages.history import Block, Message
 from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record

@@ -15,7 +15,7 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.feedback import PendingFeedback
+from fairlead.session.run.feedback import PendingFeedback
 from fairlead.session.state import SessionState
 
 V = TypeVar("V")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fairlead.agent.messages import Message, ToolResult, clean_text, text_block
+from fairlead.messages.history import Message, ToolResult, clean_text, text_block
 from fairlead.session.state import Calls, CallState
 
 NOT_REACHED = "Not run: Fairlead exited before this call."

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Launch, Limits, NotRun, View, Where
 from fairlead.shell.network import NO_NETWORK, Network, proxies
 from fairlead.shell.sandbox import repository
@@ -37,7 +37,7 @@ from fairlead.shell.sandbox.layer.upper_layer import UpperLayer, owner_of
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
 from fairlead.shell.sandbox.reasons import is_full
 from fairlead.shell.sandbox.shown_paths import ShownPaths
-from fairlead.shell.uncancelled import finish_uncancelled
+from fairlead.uncancelled import finish_uncancelled
 from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.repositories import enclosing_repository
 

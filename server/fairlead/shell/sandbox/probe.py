@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import BoxSettings, Entry, Launch, NotRun, View
 from fairlead.shell.sandbox import reasons
 from fairlead.shell.sandbox.box import mounts

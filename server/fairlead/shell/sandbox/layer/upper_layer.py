@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.errors import ToolError
+from fairlead.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.lower_layer import FileStatus, Fingerprint, LowerLayer, file_status, parents

@@ -6,7 +6,7 @@ Elsewhere, columns count characters unless documented otherwise.
 from itertools import accumulate
 from typing import Any
 
-from fairlead.edits.text import split_lines
+from fairlead.text_lines import split_lines
 
 
 def code_units(text: str, encoding: str) -> int:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.agent.messages import Block, clean_text
-from fairlead.models.fields import Fields, nonsense
+from fairlead.messages.history import Block, clean_text
+from fairlead.models.common.fields import Fields, nonsense
 
 COUNTS = {
     "input_tokens": "input_tokens",

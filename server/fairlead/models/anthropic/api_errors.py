@@ -5,11 +5,10 @@ from typing import Any
 
 from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.json_values import is_object
-from fairlead.models import clouds
-from fairlead.models.endpoint import Endpoint
-from fairlead.models.fields import as_json, as_text, nonsense
-from fairlead.models.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.refusals import (
+from fairlead.models.anthropic import clouds
+from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.anthropic.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
+from fairlead.models.anthropic.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
@@ -17,6 +16,7 @@ from fairlead.models.refusals import (
     is_too_long,
     parse_overflow,
 )
+from fairlead.models.common.fields import as_json, as_text, nonsense
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.fields import nonsense
+from fairlead.models.common.fields import nonsense
 from fairlead.workspace.long_work import Yielder
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.clouds import Cloud
+from fairlead.models.anthropic.clouds import Cloud
 
 MAX_URL = 2000  # characters
 # Seconds. The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent

@@ -5,8 +5,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-from fairlead.agent.messages import Block, Message, text_block
-from fairlead.agent.prompts import OLD_PICTURE, REFUSED_PICTURE
+from fairlead.messages.history import Block, Message, text_block
 
 MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
@@ -21,6 +20,9 @@ MAX_IN_REQUEST = 20
 """With more pictures in a request, the Messages API refuses those of more than 2,000 pixels in width or height."""
 MAX_CHARS_IN_REQUEST = 28_000_000
 """The length of all pictures as base64. The Messages API accepts requests of at most 32 MB."""
+
+REFUSED_PICTURE = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
+OLD_PICTURE = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 
 _JPEG_FRAME = re.compile(rb"\xff[\xc0-\xc3\xc5-\xc7\xc9-\xcb\xcd-\xcf]")
 

@@ -17,11 +17,11 @@ from typing import Any
 from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.images import has_image
-from fairlead.agent.messages import Message
 from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
-from fairlead.models import clouds
-from fairlead.models.api_errors import (
+from fairlead.messages.history import Message
+from fairlead.messages.images import has_image
+from fairlead.models.anthropic import clouds
+from fairlead.models.anthropic.api_errors import (
     connection_error,
     event_error,
     foreign_error,
@@ -29,20 +29,20 @@ from fairlead.models.api_errors import (
     late_error,
     status_error,
 )
-from fairlead.models.endpoint import PROVIDER_HOST, Endpoint
-from fairlead.models.foreign import MAX_SEARCHED
-from fairlead.models.refusals import (
+from fairlead.models.anthropic.endpoint import PROVIDER_HOST, Endpoint
+from fairlead.models.anthropic.foreign import MAX_SEARCHED
+from fairlead.models.anthropic.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
     is_too_long,
     parse_max_tokens,
 )
-from fairlead.models.reply import ReplyBuilder
-from fairlead.models.retry import with_retries
-from fairlead.models.sse import NotAnEventStream, read_events
-from fairlead.models.think_tags import separate_thinking
-from fairlead.models.transport import (
+from fairlead.models.anthropic.reply import ReplyBuilder
+from fairlead.models.common.retry import with_retries
+from fairlead.models.common.sse import NotAnEventStream, read_events
+from fairlead.models.common.think_tags import separate_thinking
+from fairlead.models.common.transport import (
     CONNECT_TIMEOUT,
     PIECE,
     HeadTimeout,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fairlead.agent.messages import clean_text
 from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.diff import Hunk, content_key, hunks
 from fairlead.edits.proposal import Proposal
-from fairlead.edits.text import without_line_ending
+from fairlead.messages.history import clean_text
+from fairlead.text_lines import without_line_ending
 from fairlead.workspace.files import Files
 from fairlead.workspace.read_tracker import Changed
 

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from fairlead.agent.errors import ModelError
 from fairlead.json_values import fields_of, is_list, is_object
-from fairlead.models.fields import as_text, nonsense
-from fairlead.models.sse import LONGEST_EVENT, MAX_LINES
-from fairlead.models.transport import CONNECT_TIMEOUT, decoding_errors
+from fairlead.models.common.fields import as_text, nonsense
+from fairlead.models.common.sse import LONGEST_EVENT, MAX_LINES
+from fairlead.models.common.transport import CONNECT_TIMEOUT, decoding_errors
 
 # bytes
 MIN_FRAME = 16  # the lengths and checksums

@@ -8,9 +8,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
 
-from fairlead.agent.messages import text_block
 from fairlead.agent.model import ModelEvent, Reply, TextDelta, ThinkingDelta
 from fairlead.agent.outcome import DONE
+from fairlead.messages.history import text_block
 
 OPEN, CLOSE = "<think>", "</think>"
 MAX_BLANK = 100  # characters before the tag

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairlead.agent.outcome import Outcome
-from fairlead.shell.uncancelled import finish_uncancelled
+from fairlead.uncancelled import finish_uncancelled
 
 
 class CurrentRun:

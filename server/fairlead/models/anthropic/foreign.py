@@ -5,8 +5,8 @@ import json
 import re
 from typing import Any
 
-from fairlead.agent.messages import clean_text
 from fairlead.json_values import is_object
+from fairlead.messages.history import clean_text
 
 MAX_QUOTED = 160  # characters
 MAX_SEARCHED = 8000  # characters of a response; some expressions take a time that grows with the square of the length

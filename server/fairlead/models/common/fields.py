@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import Any
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.messages import clean_text
 from fairlead.json_values import is_list, is_object
+from fairlead.messages.history import clean_text
 
 MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fairlead.agent.messages import Block, clean_text, text_block
 from fairlead.agent.prompts import is_context, is_generated
 from fairlead.agent.tool import Mode
 from fairlead.display import end_after_word
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal
+from fairlead.messages.history import Block, clean_text, text_block
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import check_images
 from fairlead.session.context.surroundings import Surroundings

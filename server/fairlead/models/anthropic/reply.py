@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
-from fairlead.agent.messages import Block, ToolCall, clean_text
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
 from fairlead.json_values import is_object
-from fairlead.models.fields import MAX_VALUES, TooManyValues, check_encodable, nonsense
-from fairlead.models.stream_events import (
+from fairlead.messages.history import Block, ToolCall, clean_text
+from fairlead.models.anthropic.stream_events import (
     BLOCK_TYPES,
     BlockDelta,
     BlockStart,
@@ -24,6 +23,7 @@ from fairlead.models.stream_events import (
     StreamEvent,
     parse_event,
 )
+from fairlead.models.common.fields import MAX_VALUES, TooManyValues, check_encodable, nonsense
 
 MAX_BLOCKS = 1000
 """The most content blocks of a reply. A model rarely makes more than a dozen calls at once."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fairlead.agent.budget import Budget
 from fairlead.agent.events import Event
 from fairlead.agent.loop import Agent, RunLimits
-from fairlead.agent.messages import Block, History
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
+from fairlead.messages.history import Block, History
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -17,8 +17,8 @@ from fairlead.session.context.folders_note import FoldersNote
 from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
-from fairlead.session.feedback import Feedback
-from fairlead.session.prompt import RunTask, proposals_note, system_prompt
+from fairlead.session.run.feedback import Feedback
+from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import SessionModel
 from fairlead.session.timed_editor import TimedEditor

@@ -1,0 +1,1 @@
+"""The Messages API, at Anthropic, in the clouds and on local servers."""

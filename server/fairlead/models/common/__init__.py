@@ -1,0 +1,1 @@
+"""What all models share: transport, events, retries, readers of fields, prices."""

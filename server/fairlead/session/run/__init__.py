@@ -1,0 +1,1 @@
+"""A run of a session: building the agent, the prompt, the feedback."""
