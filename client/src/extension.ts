@@ -29,7 +29,7 @@ import { Pages } from "./sessions/pages";
 import { Prompts } from "./sessions/prompt";
 import { Preview } from "./review/preview";
 import { ProposedFiles } from "./review/proposedFiles";
-import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./protocol";
+import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./wire/protocol";
 import { ProposedProblems } from "./review/problems";
 import { Questions } from "./questions/questions";
 import { SystemNotifications } from "./questions/systemNotifications";

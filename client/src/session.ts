@@ -10,8 +10,8 @@ import type {
   OpenedSession,
   RunResult,
   UsageEvent,
-} from "./protocol";
-import type { Edits, Plan, PlanItem, SessionRow } from "./protocolStates";
+} from "./wire/protocol";
+import type { Edits, Plan, PlanItem, SessionRow } from "./wire/protocolStates";
 import { failureText } from "./ui/commandOutput";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */

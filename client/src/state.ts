@@ -2,8 +2,8 @@
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
-import type { AgentEvent, ApproveParams, AskParams, Mode, OpenedSession } from "./protocol";
-import type { Changed, Edits, Plan, SessionRow } from "./protocolStates";
+import type { AgentEvent, ApproveParams, AskParams, Mode, OpenedSession } from "./wire/protocol";
+import type { Changed, Edits, Plan, SessionRow } from "./wire/protocolStates";
 import { DecisionHistory } from "./review/decisions";
 import {
   applyEvent,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeApproval } from "../src/questions/approvalTexts";
-import type { ApproveParams } from "../src/protocol";
+import type { ApproveParams } from "../src/wire/protocol";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));

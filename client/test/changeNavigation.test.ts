@@ -11,8 +11,8 @@ import {
   lineOfBaseInFullText,
   shownTarget,
 } from "../src/review/changeNavigation";
-import type { Target } from "../src/protocol";
-import type { Edits, FileEdits, Hunk } from "../src/protocolStates";
+import type { Target } from "../src/wire/protocol";
+import type { Edits, FileEdits, Hunk } from "../src/wire/protocolStates";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";
 import { normalizedText, hasUniformLineEndings } from "../src/ui/text";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptedChoice, listedChoices, runChoices, stepChoices } from "../src/plan/checkChoices";
-import type { Plan, PlanItem } from "../src/protocolStates";
+import type { Plan, PlanItem } from "../src/wire/protocolStates";
 import { params } from "./goldens";
 
 const SUGGESTED = [

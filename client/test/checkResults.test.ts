@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resultToShow } from "../src/plan/checkResults";
-import type { CheckResult } from "../src/protocolStates";
+import type { CheckResult } from "../src/wire/protocolStates";
 
 const result = (command: string, passed: boolean | null, proves = false): CheckResult => ({
   toolCallId: "check-1.1",

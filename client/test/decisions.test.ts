@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DecisionHistory, stepCount } from "../src/review/decisions";
-import type { Outcome } from "../src/protocol";
-import type { Edits } from "../src/protocolStates";
+import type { Outcome } from "../src/wire/protocol";
+import type { Edits } from "../src/wire/protocolStates";
 import { allWasShown, hasNoProposalsLeft } from "../src/review/staleness";
 import { Store } from "../src/state";
 import { params } from "./goldens";

@@ -10,8 +10,8 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Store } from "../src/state";
 import { allRows } from "../src/review/editRows";
-import { method } from "../src/protocol";
-import type { Changed, Edits, Plan } from "../src/protocolStates";
+import { method } from "../src/wire/protocol";
+import type { Changed, Edits, Plan } from "../src/wire/protocolStates";
 
 const FILES = 800;
 /** The fields that differ between two runs of the same task. */

@@ -16,7 +16,7 @@ import {
 import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/review/changeNavigation";
 import { problemLines } from "../src/review/problemTexts";
-import type { Diagnostic, Edits, Hunk } from "../src/protocolStates";
+import type { Diagnostic, Edits, Hunk } from "../src/wire/protocolStates";
 import { withKnownRow } from "../src/ui/rowCommands";
 import type { Session } from "../src/session";
 import { Store } from "../src/state";

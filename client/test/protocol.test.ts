@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { method, type AgentEvent } from "../src/protocol";
-import type { Changed, Edits, Plan } from "../src/protocolStates";
+import { method, type AgentEvent } from "../src/wire/protocol";
+import type { Changed, Edits, Plan } from "../src/wire/protocolStates";
 import { Store } from "../src/state";
 import { golden, goldenNames, params } from "./goldens";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView } from "../src/conversation/entryViews";
-import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/protocol";
-import type { Edits, Plan, SessionList } from "../src/protocolStates";
+import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/wire/protocol";
+import type { Edits, Plan, SessionList } from "../src/wire/protocolStates";
 import { isReadyToGo, pauseReason } from "../src/questions/waiting";
 import { ago, sessionNodes } from "../src/sessions/sessionRows";
 import { Store } from "../src/state";

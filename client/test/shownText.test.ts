@@ -7,7 +7,7 @@ import { stateView } from "../src/conversation/stateView";
 import { markdownBlocks } from "../src/conversation/webview/markdown";
 import { describeApproval } from "../src/questions/approvalTexts";
 import { noticesOf } from "../src/questions/noticeTexts";
-import type { ApproveParams, CommandStarted } from "../src/protocol";
+import type { ApproveParams, CommandStarted } from "../src/wire/protocol";
 import type { Entry } from "../src/session";
 import { safeMarkdown } from "../src/sessions/markdown";
 import { Store } from "../src/state";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { childRows } from "../src/review/editRows";
 import { headline, markOfChange, markOfFile } from "../src/review/smallestMarks";
-import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/protocolStates";
+import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/wire/protocolStates";
 import { Store } from "../src/state";
 import { plainMessage } from "../src/ui/text";
 import { params } from "./goldens";

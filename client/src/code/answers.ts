@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { LSPErrorCodes, ResponseError, type LanguageClient } from "vscode-languageclient/node";
 import type * as lsp from "vscode-languageclient/node";
-import { method } from "../protocol";
+import { method } from "../wire/protocol";
 import { messageOf } from "../server/errors";
 import { diagnostics, openFile, waitForDiagnostics } from "./diagnostics";
 import {

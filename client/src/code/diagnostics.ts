@@ -1,8 +1,8 @@
 // The editor's diagnostics of the user's files, for the agent (docs/protocol.md, agent/editor/...).
 
 import * as vscode from "vscode";
-import type { DiagnosticsParams, DiagnosticsResult } from "../protocol";
-import type { Diagnostic } from "../protocolStates";
+import type { DiagnosticsParams, DiagnosticsResult } from "../wire/protocol";
+import type { Diagnostic } from "../wire/protocolStates";
 import { Analyses } from "./analysis";
 import { joined, typeScriptProblems } from "./typescript";
 

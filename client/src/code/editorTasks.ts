@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
-import type { ContextItem } from "../protocol";
+import type { ContextItem } from "../wire/protocol";
 import { linesItem, nameForAgent } from "../context/contextItems";
 import { shownFile, toWireRange } from "../context/editorContext";
 import { workspacePath } from "../folders";

@@ -1,7 +1,7 @@
 // The prompts of tasks that are started in an editor, and texts for the lines that they concern. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Range } from "../protocolStates";
+import type { Range } from "../wire/protocolStates";
 import { visibleText } from "../ui/shownText";
 
 /** The maximum number of problems that a prompt lists. */

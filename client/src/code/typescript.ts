@@ -2,7 +2,7 @@
 // reports nothing about a file that was opened in the background. Does not import VS Code, so that tests need no
 // editor.
 
-import type { Diagnostic, Range } from "../protocolStates";
+import type { Diagnostic, Range } from "../wire/protocolStates";
 
 const LANGUAGES = ["typescript", "typescriptreact", "javascript", "javascriptreact"];
 /** TypeScript's requests for the problems in a file. Together, their answers are what VS Code shows. */

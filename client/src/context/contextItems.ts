@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { filesWithoutDependencies } from "../code/sourceFiles";
 import { cellsLabel, lineRangeOf, linesLabel } from "../code/taskTexts";
 import { urisOfPath, workspacePath } from "../folders";
-import type { ContextItem, SelectionItem } from "../protocol";
+import type { ContextItem, SelectionItem } from "../wire/protocol";
 import type { Mentionable } from "./completions";
 import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";

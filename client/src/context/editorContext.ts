@@ -1,8 +1,8 @@
 // Describes what the user is looking at, for a task.
 
 import * as vscode from "vscode";
-import type { EditorContext } from "../protocol";
-import type { Diagnostic, Range } from "../protocolStates";
+import type { EditorContext } from "../wire/protocol";
+import type { Diagnostic, Range } from "../wire/protocolStates";
 import { toWireDiagnostic } from "../code/diagnostics";
 import { gitState } from "./git";
 import { activeTab, allTabs, urisOfTab } from "../ui/window";

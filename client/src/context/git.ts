@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { realFolders, toWorkspaceUri, workspacePath } from "../folders";
-import type { ChangedFile, EditorContext } from "../protocol";
+import type { ChangedFile, EditorContext } from "../wire/protocol";
 import { renameFiles } from "./gitDiffs";
 
 interface Change {

@@ -1,7 +1,7 @@
 // Which part or version of a file a document shows that is not the file itself, such as a side of a diff or a cell of a
 // notebook. Pure.
 
-import { scheme } from "../protocol";
+import { scheme } from "../wire/protocol";
 
 /** The parts of a document's URI. */
 interface DocumentUri {

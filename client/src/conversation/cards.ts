@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
-import type { AskParams } from "../protocol";
+import type { AskParams } from "../wire/protocol";
 import { describeApproval } from "../questions/approvalTexts";
 import { sessionName, type NoticeAction } from "../questions/noticeTexts";
 import { earlyEnd, earlyEndTexts, isReadyToGo, otherWaiting, pauseReason } from "../questions/waiting";

@@ -9,7 +9,7 @@ import { parseSent } from "./slashCommands";
 import { firstExisting } from "../context/contextItems";
 import type { Omission } from "../context/editorContext";
 import { relative, urisOfPath } from "../folders";
-import type { ImageItem, Mode } from "../protocol";
+import type { ImageItem, Mode } from "../wire/protocol";
 import type { NoticeActions } from "../questions/noticeActions";
 import type { Questions } from "../questions/questions";
 import type { Diffs } from "../review/diffs";

@@ -2,7 +2,7 @@
 
 import { entryView } from "./entryViews";
 import type { EntryView, Update } from "./messages";
-import type { Plan } from "../protocolStates";
+import type { Plan } from "../wire/protocolStates";
 import type { Entry, Session } from "../session";
 
 /** How many of the newest entries a webview gets at first. */

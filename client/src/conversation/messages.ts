@@ -1,7 +1,7 @@
 // The messages between the extension and the webview of the conversation. They are plain values, so that each side can
 // be tested alone.
 
-import type { Mode } from "../protocol";
+import type { Mode } from "../wire/protocol";
 
 /** A file in the workspace, and the number of a line in it, counted from 1; null: no line. */
 export interface Place {

@@ -9,7 +9,7 @@ import { applyCompletion, completionsAt } from "../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../context/contextItems";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../context/editorContext";
 import { workspacePath } from "../folders";
-import type { ImageItem } from "../protocol";
+import type { ImageItem } from "../wire/protocol";
 
 const DRAFT_KEY = "fairlead.conversationDraft";
 const MAX_PICTURES = 10;

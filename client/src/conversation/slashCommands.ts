@@ -1,7 +1,7 @@
 // The `/` commands of the prompt. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Mode } from "../protocol";
+import type { Mode } from "../wire/protocol";
 
 interface SlashCommand {
   readonly name: string;

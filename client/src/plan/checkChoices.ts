@@ -1,8 +1,8 @@
 // The checks that the user can choose from: those that are set, and those that the workspace suggests. Pure.
 
 import { t } from "@vscode/l10n";
-import type { SuggestedCheck } from "../protocol";
-import type { PlanItem } from "../protocolStates";
+import type { SuggestedCheck } from "../wire/protocol";
+import type { PlanItem } from "../wire/protocolStates";
 
 export interface CheckChoice {
   /** The command; empty: no check; undefined: all checks that are set. */

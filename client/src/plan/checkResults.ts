@@ -1,6 +1,6 @@
 // Chooses the result that a message shows when several checks have run. Pure.
 
-import type { CheckResult } from "../protocolStates";
+import type { CheckResult } from "../wire/protocolStates";
 
 /**
  * Returns the result that the user should know about, and whether it is a problem: the first failure, or else the first

@@ -14,8 +14,8 @@ import {
 import { resultToShow } from "./checkResults";
 import type { PlanEdits } from "./planEdits";
 import type { StepNode } from "./planNodes";
-import { method, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../protocol";
-import type { CheckResult } from "../protocolStates";
+import { method, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../wire/protocol";
+import type { CheckResult } from "../wire/protocolStates";
 import { orShowWarning, showFailure } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Session } from "../session";

@@ -3,8 +3,8 @@
 import { t } from "@vscode/l10n";
 import { duration } from "../ui/format";
 import type { PlanRow } from "./planRows";
-import type { CommandStarted } from "../protocol";
-import type { Diagnostic, EvidenceCommand } from "../protocolStates";
+import type { CommandStarted } from "../wire/protocol";
+import type { Diagnostic, EvidenceCommand } from "../wire/protocolStates";
 import { errorCount, problemLines } from "../review/problemTexts";
 import { CHECK_PREFIX } from "../session";
 

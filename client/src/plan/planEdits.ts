@@ -4,8 +4,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { PlanNode, StepNode } from "./planNodes";
-import { method, type PlanOp } from "../protocol";
-import type { PlanItem } from "../protocolStates";
+import { method, type PlanOp } from "../wire/protocol";
+import type { PlanItem } from "../wire/protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";

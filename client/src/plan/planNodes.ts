@@ -3,8 +3,8 @@
 import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
 import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
-import type { ApproveParams, AskParams, CommandStarted } from "../protocol";
-import type { Evidence, FileEdits, Outside, PlanItem } from "../protocolStates";
+import type { ApproveParams, AskParams, CommandStarted } from "../wire/protocol";
+import type { Evidence, FileEdits, Outside, PlanItem } from "../wire/protocolStates";
 import { endingOf, type Session } from "../session";
 import { sessionName } from "../questions/noticeTexts";
 import { earlyEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../questions/waiting";

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { countText, costSummary } from "../ui/format";
-import type { Evidence, Outside, Plan, PlanItem } from "../protocolStates";
+import type { Evidence, Outside, Plan, PlanItem } from "../wire/protocolStates";
 import type { Appearance, Row } from "../ui/row";
 import { earlyEndTexts } from "../questions/waiting";
 import { errorCount } from "../review/problemTexts";

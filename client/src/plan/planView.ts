@@ -16,7 +16,7 @@ import {
   type WaitingNode,
 } from "./planNodes";
 import { planCount, type PlanRow } from "./planRows";
-import type { ApproveParams, AskParams } from "../protocol";
+import type { ApproveParams, AskParams } from "../wire/protocol";
 import { configuredCloud } from "../server/settings";
 import { isReplay } from "../session";
 import type { Store } from "../state";

@@ -1,6 +1,6 @@
 // The duration of the step in progress: the seconds that the server reported last, and the time since then. Pure.
 
-import type { PlanItem } from "../protocolStates";
+import type { PlanItem } from "../wire/protocolStates";
 
 export class StepClock {
   private lastCount: { id: string; seconds: number; at: number } | undefined;

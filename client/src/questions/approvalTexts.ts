@@ -1,7 +1,7 @@
 // The texts of an approval: for a command that the agent wants to run, or a file that needs the user's consent. Pure.
 
 import { t } from "@vscode/l10n";
-import type { ApproveParams, ApproveResult } from "../protocol";
+import type { ApproveParams, ApproveResult } from "../wire/protocol";
 import { oneOrMany } from "../ui/format";
 import { lineText, textBeforeLinks, visibleText } from "../ui/shownText";
 

@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "./approvalTexts";
 import { relative } from "../folders";
-import type { ApproveParams, ApproveResult } from "../protocol";
+import type { ApproveParams, ApproveResult } from "../wire/protocol";
 import type { Store } from "../state";
 import { showWarning } from "../ui/show";
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { describeApproval } from "./approvalTexts";
-import type { ApproveParams, ApproveResult, AskParams } from "../protocol";
+import type { ApproveParams, ApproveResult, AskParams } from "../wire/protocol";
 import type { Session } from "../session";
 import { lineText } from "../ui/shownText";
 

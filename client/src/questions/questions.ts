@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import type { AskParams, AskResult } from "../protocol";
+import type { AskParams, AskResult } from "../wire/protocol";
 import type { Store } from "../state";
 import { sessionName } from "./noticeTexts";
 import { openRequests } from "./waiting";

@@ -1,8 +1,8 @@
 // The locations of the proposed changes in the order of the tree, the next change after a location, and the change at a
 // line. Pure.
 
-import type { Target } from "../protocol";
-import type { FileEdits, Hunk } from "../protocolStates";
+import type { Target } from "../wire/protocol";
+import type { FileEdits, Hunk } from "../wire/protocolStates";
 import type { Session } from "../session";
 
 export interface ChangeLocation {

@@ -18,8 +18,8 @@ import {
   isSameChange,
   type CursorPosition,
 } from "./changeNavigation";
-import { scheme, type DecideParams, type Target } from "../protocol";
-import type { FileEdits } from "../protocolStates";
+import { scheme, type DecideParams, type Target } from "../wire/protocol";
+import type { FileEdits } from "../wire/protocolStates";
 import type { Preview } from "./preview";
 import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";

@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { throttled } from "../ui/throttle";
-import type { FileEdits } from "../protocolStates";
+import type { FileEdits } from "../wire/protocolStates";
 import { type Store } from "../state";
 import { rowUri } from "./diffUris";
 import { errorCount } from "./problemTexts";

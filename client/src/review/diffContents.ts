@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method } from "../protocol";
+import { method } from "../wire/protocol";
 import type { AgentServer } from "../server/server";
 import { parseDiffUri, wireUri } from "./diffUris";
 import { throttled } from "../ui/throttle";

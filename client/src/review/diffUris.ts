@@ -2,8 +2,8 @@
 // For a renamed file, both have the old path.
 
 import * as vscode from "vscode";
-import { scheme } from "../protocol";
-import type { FileEdits } from "../protocolStates";
+import { scheme } from "../wire/protocol";
+import type { FileEdits } from "../wire/protocolStates";
 import type { Session } from "../session";
 import type { Store } from "../state";
 

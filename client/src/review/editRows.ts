@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import { countText } from "../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
-import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../protocolStates";
+import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../wire/protocolStates";
 import type { Session } from "../session";
 import { capitalized, plainMessage } from "../ui/text";
 import { errorCount, problemLines, problemsIn } from "./problemTexts";

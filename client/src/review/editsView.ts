@@ -17,7 +17,7 @@ import {
 import { headline } from "./smallestMarks";
 import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
-import type { FileEdits, Hunk } from "../protocolStates";
+import type { FileEdits, Hunk } from "../wire/protocolStates";
 import type { Store } from "../state";
 import { relative } from "../folders";
 import { showHeader, treeItem, type TreeItem } from "../ui/show";

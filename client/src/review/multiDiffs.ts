@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import { editsOfStep, firstLine } from "./changeNavigation";
 import { baseUri, proposedUri } from "./diffUris";
-import type { FileEdits, Hunk } from "../protocolStates";
+import type { FileEdits, Hunk } from "../wire/protocolStates";
 import type { Store } from "../state";
 import { openMultiDiff } from "../ui/show";
 import { lineText } from "../ui/shownText";

@@ -3,8 +3,8 @@
 import * as vscode from "vscode";
 import { firstLine } from "./changeNavigation";
 import { fileOf, proposedUri } from "./diffUris";
-import type { DecideParams } from "../protocol";
-import type { Hunk } from "../protocolStates";
+import type { DecideParams } from "../wire/protocol";
+import type { Hunk } from "../wire/protocolStates";
 import type { Store } from "../state";
 
 /** A proposed change to a file. */

@@ -1,7 +1,7 @@
 // The errors that a proposed text causes, as words for rows and tooltips. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Diagnostic, Hunk } from "../protocolStates";
+import type { Diagnostic, Hunk } from "../wire/protocolStates";
 import { countText } from "../ui/format";
 
 const MOST_LINES = 5;

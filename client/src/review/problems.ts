@@ -2,7 +2,7 @@
 // the diffs.
 
 import * as vscode from "vscode";
-import type { Diagnostic } from "../protocolStates";
+import type { Diagnostic } from "../wire/protocolStates";
 import type { Store } from "../state";
 import { errorIn } from "../ui/show";
 import { throttled } from "../ui/throttle";

@@ -10,8 +10,8 @@
 import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
-import { method, scheme, type AmendResult } from "../protocol";
-import type { FileEdits } from "../protocolStates";
+import { method, scheme, type AmendResult } from "../wire/protocol";
+import type { FileEdits } from "../wire/protocolStates";
 import { messageOf } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { fileAt, parseDiffUri } from "./diffUris";

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { countText } from "../ui/format";
 import type { Session } from "../session";
 import type { Store } from "../state";
-import type { ChangeId, FileEdits, SmallestSet } from "../protocolStates";
+import type { ChangeId, FileEdits, SmallestSet } from "../wire/protocolStates";
 
 /** What a row says about a result: a few words, and a sentence. */
 export interface Mark {

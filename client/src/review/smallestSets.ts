@@ -2,8 +2,8 @@
 
 import { t } from "@vscode/l10n";
 import { checkParam, type Checks } from "../plan/checks";
-import { method, type AgentEvent } from "../protocol";
-import type { SmallestSet } from "../protocolStates";
+import { method, type AgentEvent } from "../wire/protocol";
+import type { SmallestSet } from "../wire/protocolStates";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";

@@ -1,7 +1,7 @@
 // Whether the user has seen the current proposals, and whether a restored diff still has any. Pure.
 
 import { isDecidedAsWhole } from "./changeNavigation";
-import type { Edits, FileEdits } from "../protocolStates";
+import type { Edits, FileEdits } from "../wire/protocolStates";
 import type { Session } from "../session";
 
 /**

@@ -1,7 +1,7 @@
 // Which files VS Code must write itself, and which nobody can write now (docs/protocol.md, `agent/editor/claims`).
 
 import * as vscode from "vscode";
-import type { ClaimsParams, ClaimsResult } from "../protocol";
+import type { ClaimsParams, ClaimsResult } from "../wire/protocol";
 import { allTabs, urisOfTab } from "../ui/window";
 import { notebookReason } from "./notebooks";
 import { readOnlyReason } from "./savable";

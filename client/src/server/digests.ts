@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import { messageOf } from "./errors";
-import type { ApplyEditParams } from "../protocol";
+import type { ApplyEditParams } from "../wire/protocol";
 
 /**
  * Returns why a file does not match its digest or cannot be read; undefined if all files match. A file with unsaved

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method } from "../protocol";
+import { method } from "../wire/protocol";
 import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";

@@ -31,8 +31,8 @@ import {
   type AskParams,
   type ClaimsParams,
   type OpenedSession,
-} from "../protocol";
-import type { Changed, Edits, Plan, SessionList } from "../protocolStates";
+} from "../wire/protocol";
+import type { Changed, Edits, Plan, SessionList } from "../wire/protocolStates";
 import type { Questions } from "../questions/questions";
 import { exampleRecording } from "../sessions/example";
 import { translateTitle } from "./serverTitles";

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method, type FormerFolder, type FormerFoldersResult } from "../protocol";
+import { method, type FormerFolder, type FormerFoldersResult } from "../wire/protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import { oneOrMany } from "../ui/format";

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { safeMarkdown } from "./markdown";
 import { MarkdownPages } from "../ui/markdownPages";
 import { commitInputs } from "../context/git";
-import { method, scheme, type PageResult, type RecordResult } from "../protocol";
+import { method, scheme, type PageResult, type RecordResult } from "../wire/protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";

@@ -1,8 +1,8 @@
 // Restores the sessions of an earlier window.
 
 import * as vscode from "vscode";
-import { method } from "../protocol";
-import type { SessionList } from "../protocolStates";
+import { method } from "../wire/protocol";
+import type { SessionList } from "../wire/protocolStates";
 import type { AgentServer } from "../server/server";
 import { storageFolders } from "../server/storage";
 import type { Store } from "../state";

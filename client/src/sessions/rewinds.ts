@@ -1,7 +1,7 @@
 // Rewinds a session to its state before a prompt, or begins a new session with that state.
 
 import { t } from "@vscode/l10n";
-import { method, type OpenedSession, type RewindResult, type RewindScope } from "../protocol";
+import { method, type OpenedSession, type RewindResult, type RewindScope } from "../wire/protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";

@@ -6,7 +6,7 @@ import { oneOrMany } from "../ui/format";
 import type { ModelAccess } from "../server/modelAccess";
 import { contextItems, selectedTextItem } from "../context/contextItems";
 import { editorContext, isEditorContextOn, type Omission } from "../context/editorContext";
-import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../protocol";
+import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../wire/protocol";
 import { workspacePath } from "../folders";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../server/errors";

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { oneOrMany, countText } from "../ui/format";
-import type { SessionRow } from "../protocolStates";
+import type { SessionRow } from "../wire/protocolStates";
 import type { Session } from "../session";
 import { openRequests } from "../questions/waiting";
 import type { Appearance, Row } from "../ui/row";

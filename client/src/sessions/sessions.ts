@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import type * as vscode from "vscode";
 import { oneOrMany } from "../ui/format";
-import { method, type OpenedSession } from "../protocol";
+import { method, type OpenedSession } from "../wire/protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";

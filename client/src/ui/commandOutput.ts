@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { duration } from "./format";
-import type { CommandEnded, CommandStarted } from "../protocol";
+import type { CommandEnded, CommandStarted } from "../wire/protocol";
 import { lineText, visibleText } from "./shownText";
 
 /** When the output is more than twice this long, it is cut to about this many of its last characters. */

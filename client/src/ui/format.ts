@@ -1,8 +1,8 @@
 // Durations, token counts and costs as text. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Usage, UsageEvent } from "../protocol";
-import type { Evidence } from "../protocolStates";
+import type { Usage, UsageEvent } from "../wire/protocol";
+import type { Evidence } from "../wire/protocolStates";
 
 /** Returns a duration as text: `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
 export function duration(seconds: number): string {

@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { CommandOutput } from "./commandOutput";
 import type { CommandNode, RunningNode } from "../plan/planNodes";
-import { method, type AgentEvent } from "../protocol";
+import { method, type AgentEvent } from "../wire/protocol";
 import { orShowWarning } from "../server/errors";
 import type { AgentServer } from "../server/server";
 import type { Store } from "../state";
