@@ -57,7 +57,7 @@ export default defineConfig(
   {
     // Every text that VS Code shows goes through one module, which knows what each surface makes of a text.
     files: ["client/src/**"],
-    ignores: ["client/src/ui/show.ts", "client/src/conversation/webview/**"],
+    ignores: ["client/src/ui/show.ts", "client/src/features/conversation/webview/**"],
     rules: {
       "no-restricted-syntax": [
         "error",
@@ -83,8 +83,8 @@ export default defineConfig(
   },
   {
     // In the webview, text becomes HTML in one module, which removes what is not allowed.
-    files: ["client/src/conversation/webview/**"],
-    ignores: ["client/src/conversation/webview/markdown.ts"],
+    files: ["client/src/features/conversation/webview/**"],
+    ignores: ["client/src/features/conversation/webview/markdown.ts"],
     rules: {
       "no-restricted-syntax": [
         "error",

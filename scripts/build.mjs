@@ -27,8 +27,8 @@ const bundles = [
   },
   {
     entryPoints: {
-      conversation: path.join(root, "client/src/conversation/webview/main.ts"),
-      "conversation-style": path.join(root, "client/src/conversation/webview/conversation.css"),
+      conversation: path.join(root, "client/src/features/conversation/webview/main.ts"),
+      "conversation-style": path.join(root, "client/src/features/conversation/webview/conversation.css"),
     },
     platform: "browser",
     format: "iife",

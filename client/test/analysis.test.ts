@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Analyses } from "../src/code/analysis";
+import { Analyses } from "../src/features/code/analysis";
 
 /** Analyses with a simulated clock, and a function that reports problems. */
 function setup(): {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeApproval } from "../src/questions/approvalTexts";
+import { describeApproval } from "../src/ui/approvalTexts";
 import type { ApproveParams } from "../src/wire/protocol";
 import { params } from "./goldens";
 

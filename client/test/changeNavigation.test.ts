@@ -10,11 +10,11 @@ import {
   lineInFullText,
   lineOfBaseInFullText,
   shownTarget,
-} from "../src/review/changeNavigation";
+} from "../src/features/review/changeNavigation";
 import type { Target } from "../src/wire/protocol";
 import type { Edits, FileEdits, Hunk } from "../src/wire/protocolStates";
-import type { Session } from "../src/session";
-import { Store } from "../src/state";
+import type { Session } from "../src/state/session";
+import { Store } from "../src/state/store";
 import { normalizedText, hasUniformLineEndings } from "../src/ui/text";
 
 const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptedChoice, listedChoices, runChoices, stepChoices } from "../src/plan/checkChoices";
+import { acceptedChoice, listedChoices, runChoices, stepChoices } from "../src/features/plan/checkChoices";
 import type { Plan, PlanItem } from "../src/wire/protocolStates";
 import { params } from "./goldens";
 

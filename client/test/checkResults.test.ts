@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resultToShow } from "../src/plan/checkResults";
+import { resultToShow } from "../src/features/plan/checkResults";
 import type { CheckResult } from "../src/wire/protocolStates";
 
 const result = (command: string, passed: boolean | null, proves = false): CheckResult => ({

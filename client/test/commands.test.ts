@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CommandOutput } from "../src/ui/commandOutput";
-import { hasChildren, childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
+import { CommandOutput } from "../src/features/plan/commandOutput";
+import { hasChildren, childNodes, topNodes, type PlanNode } from "../src/features/plan/planNodes";
 import type { AgentEvent, CommandEnded, CommandStarted } from "../src/wire/protocol";
 import type { Plan } from "../src/wire/protocolStates";
-import { Store } from "../src/state";
+import { Store } from "../src/state/store";
 import { plainOutput } from "../src/ui/text";
 import { params } from "./goldens";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./page";
-import { markdownBlocks } from "../src/conversation/webview/markdown";
+import { markdownBlocks } from "../src/features/conversation/webview/markdown";
 
 /** The elements that the page shows for an answer. */
 function drawn(text: string): HTMLElement {

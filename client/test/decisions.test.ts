@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DecisionHistory, stepCount } from "../src/review/decisions";
+import { DecisionHistory, stepCount } from "../src/features/review/decisions";
 import type { Outcome } from "../src/wire/protocol";
 import type { Edits } from "../src/wire/protocolStates";
-import { allWasShown, hasNoProposalsLeft } from "../src/review/staleness";
-import { Store } from "../src/state";
+import { allWasShown, hasNoProposalsLeft } from "../src/features/review/staleness";
+import { Store } from "../src/state/store";
 import { params } from "./goldens";
 
 const all = (): boolean => true;

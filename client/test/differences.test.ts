@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { Store } from "../src/state";
-import { allRows } from "../src/review/editRows";
+import { Store } from "../src/state/store";
+import { allRows } from "../src/features/review/editRows";
 import { method } from "../src/wire/protocol";
 import type { Changed, Edits, Plan } from "../src/wire/protocolStates";
 

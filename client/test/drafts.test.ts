@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboveTyped } from "../src/conversation/drafts";
+import { aboveTyped } from "../src/features/conversation/drafts";
 
 test("an offered text does not replace what the user has typed", () => {
   assert.equal(aboveTyped("Earlier", ""), "Earlier");

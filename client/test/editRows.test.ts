@@ -12,14 +12,14 @@ import {
   pendingFiles,
   ReviewProgress,
   type EditRow,
-} from "../src/review/editRows";
+} from "../src/features/review/editRows";
 import { fingerprint } from "../src/ui/fingerprint";
-import { isAllInConflict } from "../src/review/changeNavigation";
-import { problemLines } from "../src/review/problemTexts";
+import { isAllInConflict } from "../src/features/review/changeNavigation";
+import { problemLines } from "../src/ui/problemTexts";
 import type { Diagnostic, Edits, Hunk } from "../src/wire/protocolStates";
 import { withKnownRow } from "../src/ui/rowCommands";
-import type { Session } from "../src/session";
-import { Store } from "../src/state";
+import type { Session } from "../src/state/session";
+import { Store } from "../src/state/store";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));

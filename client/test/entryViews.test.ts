@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entryView, wholeText } from "../src/conversation/entryViews";
-import type { EntryView } from "../src/conversation/messages";
+import { entryView, wholeText } from "../src/features/conversation/entryViews";
+import type { EntryView } from "../src/features/conversation/messages";
 import type { AgentEvent, CommandEnded, CommandStarted } from "../src/wire/protocol";
 import type { Edits, Plan, PlanItem } from "../src/wire/protocolStates";
-import { transcriptEntry, type Session } from "../src/session";
-import { Store } from "../src/state";
+import { transcriptEntry, type Session } from "../src/state/session";
+import { Store } from "../src/state/store";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));

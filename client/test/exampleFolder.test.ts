@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { test } from "node:test";
-import { EXAMPLE_MARK, isExampleFolder } from "../src/sessions/exampleFolder";
+import { EXAMPLE_MARK, isExampleFolder } from "../src/features/sessions/exampleFolder";
 
 test("only a folder with the example's name and its mark is the example, so that the model answers in all others", () => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-"));

@@ -9,7 +9,7 @@ import {
   Unusable,
   workspaceEdit,
   type EditEntry,
-} from "../src/code/lspShapes";
+} from "../src/features/code/lspShapes";
 
 const uri = (path: string): { toString(): string } => ({ toString: () => `file:///${path}` });
 const span = (line: number, from: number, to: number) => ({

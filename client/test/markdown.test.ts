@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fenced, safeMarkdown } from "../src/sessions/markdown";
+import { fenced, safeMarkdown } from "../src/ui/markdown";
 import { pythonHelp } from "../src/server/pythonHelp";
 import { visibleText } from "../src/ui/shownText";
 

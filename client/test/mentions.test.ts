@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyCompletion, completionsAt, MAX_COMPLETIONS, type Mentionable } from "../src/context/completions";
 import { mentionsIn, pathMention, unfinishedMention, urisIn } from "../src/context/mentions";
-import { completedText, acceptedPrompt, promptChoices } from "../src/sessions/promptChoices";
+import { completedText, acceptedPrompt, promptChoices } from "../src/features/sessions/promptChoices";
 
 const available: Mentionable = {
   files: ["src/a.ts", "src/app/main.ts", "test/a.test.ts", "my notes.md", "selection"],

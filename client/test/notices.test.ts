@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cardsOf } from "../src/conversation/cards";
-import { noticesOf } from "../src/questions/noticeTexts";
-import { otherNodes, topNodes } from "../src/plan/planNodes";
+import { cardsOf } from "../src/features/conversation/cards";
+import { noticesOf } from "../src/features/questions/noticeTexts";
+import { otherNodes, topNodes } from "../src/features/plan/planNodes";
 import type { ApproveParams, AskParams } from "../src/wire/protocol";
 import type { Plan } from "../src/wire/protocolStates";
-import type { Session } from "../src/session";
-import { Store } from "../src/state";
-import { isWorking, pauseReason } from "../src/questions/waiting";
+import type { Session } from "../src/state/session";
+import { Store } from "../src/state/store";
+import { isWorking, pauseReason } from "../src/state/waiting";
 import { messageWithLinks } from "../src/ui/shownText";
-import { reviewText, statusTexts } from "../src/ui/statusTexts";
+import { reviewText, statusTexts } from "../src/features/status/statusTexts";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => uri;

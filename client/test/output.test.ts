@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sharedLength } from "../src/conversation/webview/output";
+import { sharedLength } from "../src/features/conversation/webview/output";
 
 /** All texts of the letters a and b with at most `length` letters. Short and repetitive, so that many overlap. */
 const texts = (length: number): string[] =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pageHtml } from "../src/conversation/page";
+import { pageHtml } from "../src/features/conversation/page";
 
 const sources = { script: "s.js", style: "s.css", cspSource: "https://here", nonce: "n" };
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entryView } from "../src/conversation/entryViews";
-import { base64, isPicture } from "../src/conversation/webview/pictures";
-import { namePictures, type Entry } from "../src/session";
-import { Store } from "../src/state";
+import { entryView } from "../src/features/conversation/entryViews";
+import { base64, isPicture } from "../src/features/conversation/webview/pictures";
+import { namePictures, type Entry } from "../src/state/session";
+import { Store } from "../src/state/store";
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
-import { childNodes, topNodes, type PlanNode } from "../src/plan/planNodes";
-import { planCount, stepRow, type Activity } from "../src/plan/planRows";
+import { childNodes, topNodes, type PlanNode } from "../src/features/plan/planNodes";
+import { planCount, stepRow, type Activity } from "../src/features/plan/planRows";
 import type { UsageEvent } from "../src/wire/protocol";
 import type { Diagnostic, Edits, Plan, PlanItem } from "../src/wire/protocolStates";
-import type { Session } from "../src/session";
-import { Store } from "../src/state";
-import { StepClock } from "../src/plan/stepClock";
+import type { Session } from "../src/state/session";
+import { Store } from "../src/state/store";
+import { StepClock } from "../src/features/plan/stepClock";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));

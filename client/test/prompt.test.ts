@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./page";
-import type { Intention } from "../src/conversation/messages";
-import { Prompt } from "../src/conversation/webview/prompt";
+import type { Intention } from "../src/features/conversation/messages";
+import { Prompt } from "../src/features/conversation/webview/prompt";
 
 /** A prompt with a text and the cursor in it, after the user has typed the last character before the cursor. */
 function typedPrompt(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptedPrompt, promptChoices } from "../src/sessions/promptChoices";
+import { acceptedPrompt, promptChoices } from "../src/features/sessions/promptChoices";
 
 const earlier = ["Fix the tests", "Add a\nheading"];
 

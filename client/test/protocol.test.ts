@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { method, type AgentEvent } from "../src/wire/protocol";
 import type { Changed, Edits, Plan } from "../src/wire/protocolStates";
-import { Store } from "../src/state";
+import { Store } from "../src/state/store";
 import { golden, goldenNames, params } from "./goldens";
 
 test("the client names every custom method of the goldens", () => {

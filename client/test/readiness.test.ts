@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Readiness, type Clock } from "../src/code/readiness";
+import { Readiness, type Clock } from "../src/features/code/readiness";
 
 /** A clock that only `sleep` moves, and language support that finds something once it is ready. */
 function setup(readyAfter: number): { readiness: Readiness; ask: () => Promise<string[]>; asked: number[] } {

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { test } from "node:test";
-import { savedSessions } from "../src/sessions/savedSessions";
+import { savedSessions } from "../src/features/sessions/savedSessions";
 
 const journal = (...folders: string[]): string =>
   `${JSON.stringify({ format: 1, id: "x", root: folders[0], others: folders.slice(1) })}\n{"at":1.0}\n`;

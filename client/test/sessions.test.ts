@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entryView } from "../src/conversation/entryViews";
+import { entryView } from "../src/features/conversation/entryViews";
 import type { AgentEvent, ApproveParams, AskParams, OpenedSession } from "../src/wire/protocol";
 import type { Edits, Plan, SessionList } from "../src/wire/protocolStates";
-import { isReadyToGo, pauseReason } from "../src/questions/waiting";
-import { ago, sessionNodes } from "../src/sessions/sessionRows";
-import { Store } from "../src/state";
+import { isReadyToGo, pauseReason } from "../src/state/waiting";
+import { ago, sessionNodes } from "../src/features/sessions/sessionRows";
+import { Store } from "../src/state/store";
 import { golden, params } from "./goldens";
 
 const list = params<SessionList>("sessions").sessions;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { childRows } from "../src/review/editRows";
-import { headline, markOfChange, markOfFile } from "../src/review/smallestMarks";
+import { childRows } from "../src/features/review/editRows";
+import { headline, markOfChange, markOfFile } from "../src/features/review/smallestMarks";
 import type { ChangeId, Edits, FileEdits, SmallestSet } from "../src/wire/protocolStates";
-import { Store } from "../src/state";
+import { Store } from "../src/state/store";
 import { plainMessage } from "../src/ui/text";
 import { params } from "./goldens";
 

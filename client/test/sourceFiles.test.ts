@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filesWithoutDependencies, sourceFiles } from "../src/code/sourceFiles";
+import { filesWithoutDependencies, sourceFiles } from "../src/context/sourceFiles";
 
 const alternatives = (glob: string): string[] => /\{(.*)\}/.exec(glob)?.[1]?.split(",") ?? [];
 

@@ -6,9 +6,9 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { notificationProgram } from "../src/questions/notificationProgram";
-import { endNotices } from "../src/questions/noticeTexts";
-import { Store } from "../src/state";
+import { notificationProgram } from "../src/features/questions/notificationProgram";
+import { endNotices } from "../src/features/questions/noticeTexts";
+import { Store } from "../src/state/store";
 
 const HOSTILE = `--help "$(touch x)" <b>é</b>'; Remove-Item x`;
 

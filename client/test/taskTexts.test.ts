@@ -9,7 +9,7 @@ import {
   mergeRanges,
   problemsToFix,
   type Problem,
-} from "../src/code/taskTexts";
+} from "../src/features/code/taskTexts";
 
 const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
   line,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joined, typeScriptProblems } from "../src/code/typescript";
+import { joined, typeScriptProblems } from "../src/features/code/typescript";
 
 const place = (line: number, offset: number) => ({ line, offset });
 const WRONG = { start: place(1, 14), end: place(1, 19), text: "Type …", category: "error", code: 2322 };

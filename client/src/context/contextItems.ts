@@ -2,9 +2,9 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { filesWithoutDependencies } from "../code/sourceFiles";
-import { cellsLabel, lineRangeOf, linesLabel } from "../code/taskTexts";
-import { urisOfPath, workspacePath } from "../folders";
+import { filesWithoutDependencies } from "./sourceFiles";
+import { cellsLabel, lineRangeOf, linesLabel } from "../features/code/taskTexts";
+import { urisOfPath, workspacePath } from "../ui/folders";
 import type { ContextItem, SelectionItem } from "../wire/protocol";
 import type { Mentionable } from "./completions";
 import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";

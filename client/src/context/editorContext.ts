@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { EditorContext } from "../wire/protocol";
 import type { Diagnostic, Range } from "../wire/protocolStates";
-import { toWireDiagnostic } from "../code/diagnostics";
+import { toWireDiagnostic } from "../features/code/diagnostics";
 import { gitState } from "./git";
 import { activeTab, allTabs, urisOfTab } from "../ui/window";
 import { gitVersion, hasLinesOfFile, isWorkedOn } from "./shownParts";

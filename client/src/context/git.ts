@@ -2,7 +2,7 @@
 // itself.
 
 import * as vscode from "vscode";
-import { realFolders, toWorkspaceUri, workspacePath } from "../folders";
+import { realFolders, toWorkspaceUri, workspacePath } from "../ui/folders";
 import type { ChangedFile, EditorContext } from "../wire/protocol";
 import { renameFiles } from "./gitDiffs";
 

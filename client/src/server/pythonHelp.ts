@@ -1,6 +1,6 @@
 // The text of the help page for a machine without a suitable Python. Pure.
 
-import { fenced } from "../sessions/markdown";
+import { fenced } from "../ui/markdown";
 import { NEWEST, OLDEST, type Attempt } from "./python";
 
 export function pythonHelp(attempts: readonly Attempt[]): string {

@@ -17,8 +17,8 @@ import {
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import { claims } from "./claims";
-import type { Approvals } from "../questions/approvals";
-import { registerCodeAnswers } from "../code/answers";
+import type { Approvals } from "../features/questions/approvals";
+import { registerCodeAnswers } from "../features/code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
@@ -33,12 +33,12 @@ import {
   type OpenedSession,
 } from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionList } from "../wire/protocolStates";
-import type { Questions } from "../questions/questions";
-import { exampleRecording } from "../sessions/example";
+import type { Questions } from "../features/questions/questions";
+import { exampleRecording } from "../features/sessions/example";
 import { translateTitle } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolders } from "./storage";
-import type { Store } from "../state";
+import type { Store } from "../state/store";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showFromServer, showTitle } from "../ui/show";
 

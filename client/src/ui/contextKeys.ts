@@ -1,11 +1,11 @@
 // The context keys of the "when" clauses in package.json that depend on the store. Other modules set a few more.
 
 import * as vscode from "vscode";
-import { isReadyToGo, pauseReason } from "../questions/waiting";
-import { pendingFiles } from "../review/editRows";
-import { sessionWithSet } from "../review/smallestMarks";
-import { isRewindable } from "../session";
-import type { Store } from "../state";
+import { isReadyToGo, pauseReason } from "../state/waiting";
+import { pendingFiles } from "../features/review/editRows";
+import { sessionWithSet } from "../features/review/smallestMarks";
+import { isRewindable } from "../state/session";
+import type { Store } from "../state/store";
 import { throttled } from "./throttle";
 
 /** Sets the context key `fairlead.NAME`. */

@@ -5,8 +5,8 @@ import * as vscode from "vscode";
 import { throttled } from "./throttle";
 import { fingerprint } from "./fingerprint";
 import { RefreshGuard } from "./refreshGuard";
-import type { Change } from "../session";
-import type { Store } from "../state";
+import type { Change } from "../state/session";
+import type { Store } from "../state/store";
 import type { Row } from "./row";
 import { treeItem, treeView, type TreeItem, type View } from "./show";
 

@@ -1,0 +1,164 @@
+// The cards with buttons for what waits for the user, in the shown session and in others, and for what the user can do
+// next. Pure.
+
+import { t } from "@vscode/l10n";
+import type { CardView } from "./messages";
+import type { AskParams } from "../../wire/protocol";
+import { describeApproval } from "../../ui/approvalTexts";
+import { sessionName, type NoticeAction } from "../questions/noticeTexts";
+import { earlyEnd, earlyEndTexts, isReadyToGo, otherWaiting, pauseReason } from "../../state/waiting";
+import type { Session } from "../../state/session";
+import { countText } from "../../ui/format";
+import { withVisibleTexts } from "../../ui/shownText";
+
+/** What a button does. `NoticeAction` has the actions that notices offer too. */
+export type CardAction =
+  | NoticeAction
+  | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
+  | { readonly kind: "retry"; readonly sessionId: string }
+  | { readonly kind: "setKey"; readonly sessionId: string }
+  | { readonly kind: "showSession"; readonly sessionId: string }
+  | { readonly kind: "command"; readonly command: string };
+
+export interface Card {
+  /**
+   * What the card is about: an approval, a question, or a name that no other card of any session has. The name contains
+   * no spaces, because it becomes a part of an element's id.
+   */
+  readonly about: object | string;
+  readonly title: string;
+  /** The command that the agent asks to run. */
+  readonly subject?: string;
+  /** Lines below the subject: where the command runs, and why the user is asked. */
+  readonly details?: readonly string[];
+  readonly buttons: readonly { readonly label: string; readonly action: CardAction }[];
+  /** The question that the user can also answer in words. */
+  readonly question?: AskParams;
+}
+
+/** What the cards depend on in this window: whether tasks can run in it, and how they reach the model. */
+export interface WindowState {
+  readonly hasFolder: boolean;
+  readonly isTrusted: boolean;
+  /** Whether the model's provider takes an API key, as opposed to a sign-in. */
+  readonly usesKey: boolean;
+}
+
+/**
+ * Returns the cards while `session` is shown, the most urgent first. Each other session in `sessions` that waits for
+ * the user has a card too. `relative` converts a URI to a path for display.
+ */
+export function cardsOf(
+  session: Session | undefined,
+  windowState: WindowState,
+  relative: (uri: string) => string,
+  sessions: readonly Session[] = [],
+): Card[] {
+  const blocked = blockingCards(windowState);
+  const others = otherWaiting(sessions, session).map(otherCard);
+  if (!session) return [...blocked, ...others];
+  return [
+    ...session.approvals.map((approval): Card => {
+      const { dialogTitle, subject, choices } = describeApproval(approval, relative);
+      const isCommand = approval.kind === "command";
+      const cwd = approval.cwd ?? "";
+      const place =
+        approval.mode === "sandboxed" ? t("In {0}, in the sandbox.", cwd) : t("In {0}, outside the sandbox.", cwd);
+      return {
+        about: approval,
+        title: isCommand ? t("The agent asks to run this command.") : dialogTitle,
+        subject: isCommand ? subject : "",
+        details: [isCommand ? place : "", ...approval.reasons].filter(Boolean),
+        buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
+      };
+    }),
+    ...session.questions.map((question): Card => ({
+      about: question,
+      title: question.question,
+      buttons: question.options.map((text) => ({
+        label: text,
+        action: { kind: "reply", question, text },
+      })),
+      question,
+    })),
+    ...blocked,
+    ...(session.running ? [] : idleCards(session, windowState.usesKey)),
+    ...others,
+  ];
+}
+
+function otherCard(session: Session): Card {
+  const show = { label: t("Show"), action: { kind: "showSession", sessionId: session.id } } as const;
+  return { about: `other-${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
+}
+
+/** Returns the cards for what the user can do next while the session does not run. */
+function idleCards(session: Session, usesKey: boolean): Card[] {
+  const end = earlyEnd(session);
+  const cards: Card[] = [];
+  if (pauseReason(session) !== undefined) {
+    const action = { kind: "continueRun", sessionId: session.id } as const;
+    cards.push({
+      about: `pause-${session.id}`,
+      title: t("The run paused before it finished."),
+      buttons: [{ label: t("Continue"), action }],
+    });
+  } else if (end) {
+    const { title, button } = earlyEndTexts(end);
+    const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
+    const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
+    const buttons = [...(usesKey && end.errorKind === "auth" ? [setKey] : []), retry];
+    cards.push({ about: `end-${session.id}`, title, buttons });
+  }
+  if (isReadyToGo(session)) {
+    const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];
+    const title = t("The plan is ready. Edit it if you like, then choose Go.");
+    cards.push({ about: `plan-${session.id}`, title, buttons });
+  }
+  const files = session.edits?.files.length ?? 0;
+  if (files > 0) {
+    const buttons = [commandButton(t("Review Changes"), "fairlead.reviewAll")];
+    cards.push({ about: `review-${session.id}`, title: t("{0} to review.", countText(files, "file")), buttons });
+  }
+  return cards;
+}
+
+/** Returns a card that says why no task can run in this window; none if tasks can run. */
+function blockingCards({ hasFolder, isTrusted }: WindowState): Card[] {
+  if (!hasFolder) {
+    const buttons = [commandButton(t("Open Folder"), "vscode.openFolder")];
+    return [{ about: "folder", title: t("Open the folder that the agent should work in."), buttons }];
+  }
+  if (isTrusted) return [];
+  const buttons = [commandButton(t("Manage Trust"), "workbench.trust.manage")];
+  return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
+}
+
+const commandButton = (label: string, name: string): Card["buttons"][number] => ({
+  label,
+  action: { kind: "command", command: name },
+});
+
+/** Converts a card for the webview. `idOf` always returns the same id for the same `about`. */
+export function cardView(card: Card, idOf: (about: object | string) => string): CardView {
+  return withVisibleTexts({
+    id: idOf(card.about),
+    title: card.title,
+    subject: card.subject ?? "",
+    details: card.details ?? [],
+    buttons: card.buttons.map(({ label }) => label),
+    takesText: card.question !== undefined,
+  });
+}
+
+/** Returns a function that gives each object a unique id. A string is its own id. */
+export function objectIds(): (about: object | string) => string {
+  const ids = new WeakMap<object, string>();
+  let last = 0;
+  return (about) => {
+    if (typeof about === "string") return about;
+    const id = ids.get(about) ?? `#${++last}`;
+    ids.set(about, id);
+    return id;
+  };
+}

@@ -1,0 +1,341 @@
+// The conversation in webviews: a view in a side bar, and at most one editor. Both show the active session.
+
+import { t } from "@vscode/l10n";
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import { cardsOf, objectIds, type Card } from "./cards";
+import type { ConversationActions } from "./conversationActions";
+import { aboveTyped } from "./drafts";
+import { EntryFeed } from "./entryFeed";
+import { wholeText } from "./entryViews";
+import { parseIntention, type Intention, type StateView, type Update } from "./messages";
+import { pageHtml } from "./page";
+import { mentionsOf } from "../../context/contextItems";
+import type { PromptBox } from "./promptBox";
+import { stateView } from "./stateView";
+import { relative } from "../../ui/folders";
+import { modelLabel } from "../../server/modelChoices";
+import { configuredCloud } from "../../server/settings";
+import type { Prompts } from "../sessions/prompt";
+import { isReplay, type PromptEntry, type Session } from "../../state/session";
+import type { Store } from "../../state/store";
+import { throttled } from "../../ui/throttle";
+import { showError, showHeader, showInformation } from "../../ui/show";
+
+const VIEW = "fairlead.conversation";
+/** The type of the editor with the conversation, by which VS Code restores it after a reload. */
+const EDITOR = "fairlead.conversationEditor";
+const REDRAW_MS = 60;
+
+/** A webview with the conversation. */
+interface Page {
+  readonly webview: vscode.Webview;
+  readonly feed: EntryFeed;
+  /** The state that the webview has, as JSON; empty if it has none. */
+  state: string;
+  /** Whether its page is loaded and gets updates. */
+  isReady: boolean;
+}
+
+export class Conversation implements vscode.Disposable {
+  private readonly visibility = new vscode.EventEmitter<void>();
+  /** Fires when the view is created, shown, hidden or disposed. The editor does not count. */
+  readonly onDidChangeVisibility = this.visibility.event;
+  private readonly pages = new Set<Page>();
+  private readonly idOf = objectIds();
+  private view: vscode.WebviewView | undefined;
+  private editor: vscode.WebviewPanel | undefined;
+  /** Whether the view gets the focus when its page is ready. */
+  private isFocusWanted = false;
+  private readonly redraw = throttled(() => {
+    this.draw();
+  }, REDRAW_MS);
+  private readonly disposables: { dispose(): unknown }[];
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly store: Store,
+    private readonly actions: ConversationActions,
+    private readonly prompts: Prompts,
+    private readonly box: PromptBox,
+    private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
+  ) {
+    const unsubscribe = store.onChange((change, session) => {
+      // another session may have become the active one, or wait for the user
+      if (session === store.active || change !== "conversation") this.redraw.schedule();
+    });
+    const schedule = (): void => {
+      this.redraw.schedule();
+    };
+    this.disposables = [
+      { dispose: unsubscribe },
+      this.visibility,
+      this.redraw,
+      vscode.workspace.onDidGrantWorkspaceTrust(schedule),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        // with several folders, paths begin with the folder's name
+        for (const page of this.pages) page.feed.reset();
+        schedule();
+      }),
+      vscode.workspace.onDidChangeConfiguration(schedule),
+      vscode.window.onDidChangeActiveTextEditor(schedule),
+      vscode.window.onDidChangeActiveNotebookEditor(schedule),
+      // a file that is closed in the background is not sent anymore
+      vscode.window.tabGroups.onDidChangeTabs(schedule),
+      vscode.workspace.onDidCloseTextDocument(schedule),
+      vscode.window.onDidChangeTextEditorSelection((event) => {
+        // a change with a kind comes from the keyboard, the mouse or a command
+        if (event.kind !== undefined) this.cancelFocus();
+        schedule();
+      }),
+      vscode.window.registerWebviewViewProvider(VIEW, {
+        resolveWebviewView: (view) => {
+          this.attachView(view);
+        },
+      }),
+      vscode.window.registerWebviewPanelSerializer(EDITOR, {
+        deserializeWebviewPanel: (panel) => {
+          this.attachEditor(panel);
+          return Promise.resolve();
+        },
+      }),
+    ];
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) disposable.dispose();
+  }
+
+  /** Whether the user sees this session in the view. The editor does not count. */
+  shows(sessionId: string): boolean {
+    return this.view?.visible === true && this.store.active?.id === sessionId;
+  }
+
+  /**
+   * Shows the view, wherever the user has put it, with the focus in the prompt. A page that is still loading gets the
+   * focus when it is ready, because until then it would lose what the user types. `cancelFocus` cancels this: a late
+   * focus would close an input box that was opened in the meantime.
+   */
+  async show(): Promise<void> {
+    const preserveFocus = ![...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
+    this.isFocusWanted = preserveFocus;
+    await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus });
+    if (!preserveFocus) this.focusPrompt(this.view?.webview);
+  }
+
+  /** Cancels a focus that waits for a page, because the user has started to type somewhere else. */
+  cancelFocus(): void {
+    this.isFocusWanted = false;
+  }
+
+  /**
+   * Puts a text into the prompt of each page, above what the user has typed, so that the user can edit and send it.
+   * Shows the view if the editor is not visible. If no page is loaded, the text becomes a part of the draft.
+   */
+  async offer(text: string): Promise<void> {
+    const ready = [...this.pages].filter(({ isReady }) => isReady);
+    if (ready.length === 0) await this.box.setDraft(aboveTyped(text, this.box.draft));
+    for (const page of ready) post(page, { kind: "edit", text });
+    if (!this.editor?.visible) await this.show();
+  }
+
+  /** Shows the conversation in an editor, in addition to the view. If that editor is open, focuses its prompt. */
+  openEditor(): void {
+    if (this.editor) {
+      this.editor.reveal();
+      this.focusPrompt(this.editor.webview);
+      return;
+    }
+    const panel = vscode.window.createWebviewPanel(EDITOR, t("Conversation"), vscode.ViewColumn.Active);
+    panel.iconPath = vscode.Uri.joinPath(this.extension, "client", "media", "agent.svg");
+    this.attachEditor(panel);
+  }
+
+  /** Shows an empty conversation, in which the next task begins a new session. */
+  async newSession(): Promise<void> {
+    this.store.showNone();
+    if (!this.editor?.visible) await this.show();
+    else this.focusPrompt(this.editor.webview);
+  }
+
+  private focusPrompt(webview: vscode.Webview | undefined): void {
+    for (const page of this.pages) if (page.webview === webview && page.isReady) post(page, { kind: "focus" });
+  }
+
+  private attachEditor(panel: vscode.WebviewPanel): void {
+    this.editor = panel;
+    panel.onDidDispose(() => {
+      if (this.editor === panel) this.editor = undefined;
+    });
+    const page = this.attach(panel.webview, panel);
+    panel.onDidChangeViewState(() => {
+      if (!panel.visible) markUnloaded(page);
+    });
+  }
+
+  private attachView(view: vscode.WebviewView): void {
+    this.view = view;
+    const page = this.attach(view.webview, view);
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) markUnloaded(page);
+      this.visibility.fire();
+    });
+    this.visibility.fire();
+    this.draw();
+  }
+
+  private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): Page {
+    const dist = vscode.Uri.joinPath(this.extension, "dist");
+    const source = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+    const page: Page = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
+    this.pages.add(page);
+    const subscription = webview.onDidReceiveMessage((message: unknown) => {
+      const intention = parseIntention(message);
+      if (intention) void this.perform(intention, page);
+    });
+    owner.onDidDispose(() => {
+      this.pages.delete(page);
+      if (this.view === owner) {
+        this.view = undefined;
+        this.visibility.fire();
+      }
+      subscription.dispose();
+    });
+    webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    webview.html = pageHtml({
+      script: source("conversation.js"),
+      style: source("conversation-style.css"),
+      cspSource: webview.cspSource,
+      nonce: randomBytes(16).toString("hex"),
+      ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
+    });
+    return page;
+  }
+
+  private async perform(intention: Intention, page: Page): Promise<void> {
+    switch (intention.kind) {
+      case "ready":
+        markUnloaded(page);
+        page.isReady = true;
+        this.draw();
+        post(page, { kind: "draft", text: this.box.draft });
+        this.box.onShown();
+        if (this.isFocusWanted && page.webview === this.view?.webview) await this.show();
+        return;
+      case "showFrom":
+        page.feed.showFrom(intention.first);
+        this.draw();
+        return;
+      case "press":
+      case "answer": {
+        const card = this.cards().find(({ about }) => this.idOf(about) === intention.card);
+        // a card that is gone was answered elsewhere
+        if (card) await this.actions.answer(card, intention);
+        return;
+      }
+      case "draft":
+        await this.box.setDraft(intention.text);
+        return;
+      case "edit": {
+        const entry = this.store.active?.entries[intention.entry];
+        if (entry) post(page, { kind: "edit", text: wholeText(entry) });
+        return;
+      }
+      case "rewind": {
+        const session = this.store.active;
+        const entry = session?.entries[intention.entry];
+        if (session && entry?.kind === "prompt") await this.rewind(session, entry);
+        return;
+      }
+      case "complete": {
+        const { request } = intention;
+        post(page, { kind: "completions", request, items: await this.box.completionsOf(intention.text) });
+        return;
+      }
+      case "removeChip":
+        this.box.removeChip(intention.chip);
+        this.draw();
+        return;
+      case "drop": {
+        const text = mentionsOf(intention.uris);
+        if (text !== undefined) post(page, { kind: "insert", text });
+        else void showInformation(t("Only files and folders in the workspace can be mentioned."));
+        return;
+      }
+      case "addPicture":
+        if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
+          void showError(t("The limit for a task is 10 pictures and 20 MB in total."));
+        this.draw();
+        return;
+      case "send": {
+        await this.box.setDraft("");
+        const [pictures, putPicturesBack] = this.box.takePictures();
+        const [omissions, putOmissionsBack] = this.box.takeOmissions();
+        const putBack = (): void => {
+          putPicturesBack();
+          putOmissionsBack();
+        };
+        const isSent = this.actions.send(intention.text, intention.mode, omissions, pictures, putBack);
+        this.redraw.schedule();
+        // if the task did not start, restore its text, its pictures and what the user removed
+        if (!(await isSent)) {
+          putBack();
+          // saved too, because a page that is hidden meanwhile does not get the message
+          if (this.box.draft === "") await this.box.setDraft(intention.text);
+          post(page, { kind: "draft", text: intention.text });
+          this.draw();
+        }
+        return;
+      }
+      default:
+        await this.actions.perform(intention);
+    }
+  }
+
+  private draw(): void {
+    const session = this.store.active;
+    const settings = vscode.workspace.getConfiguration("fairlead");
+    // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
+    const isFixed = session !== undefined && session.model !== "" && (session.running || isReplay(session));
+    const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
+    const prompt = { chips: this.box.chips, history: this.prompts.history, model };
+    const state = stateView(session, this.cards(), this.idOf, prompt);
+    if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
+    for (const page of this.pages) {
+      if (!page.isReady) continue;
+      const entries = page.feed.next(session);
+      if (entries) post(page, entries);
+      this.postState(page, state);
+    }
+  }
+
+  private postState(page: Page, state: StateView): void {
+    const text = JSON.stringify(state);
+    if (text === page.state) return;
+    page.state = text;
+    post(page, { kind: "state", state });
+  }
+
+  private cards(): Card[] {
+    const hasFolder = (vscode.workspace.workspaceFolders?.length ?? 0) > 0;
+    const windowState = {
+      hasFolder,
+      isTrusted: vscode.workspace.isTrusted,
+      usesKey: configuredCloud() === undefined,
+    };
+    return cardsOf(this.store.active, windowState, relative, this.store.sessions);
+  }
+}
+
+/**
+ * Notes that a webview has no content: VS Code has discarded its page because it is hidden, or has just loaded the page
+ * again because it is shown.
+ */
+function markUnloaded(page: Page): void {
+  Object.assign(page, { isReady: false, state: "" });
+  page.feed.reset();
+}
+
+function post({ webview }: Page, update: Update): void {
+  void webview.postMessage(update);
+}

@@ -1,0 +1,225 @@
+// Does what the user asks for in the conversation. The webview only reports what the user did.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import type { Card, CardAction } from "./cards";
+import { wholeText } from "./entryViews";
+import type { Intention } from "./messages";
+import { parseSent } from "./slashCommands";
+import { firstExisting } from "../../context/contextItems";
+import type { Omission } from "../../context/editorContext";
+import { relative, urisOfPath } from "../../ui/folders";
+import type { ImageItem, Mode } from "../../wire/protocol";
+import type { NoticeActions } from "../questions/noticeActions";
+import type { Questions } from "../questions/questions";
+import type { Diffs } from "../review/diffs";
+import { fileOrRenamed } from "../review/diffUris";
+import type { Runs } from "../sessions/runs";
+import type { Sessions } from "../sessions/sessions";
+import type { Entry } from "../../state/session";
+import type { Store } from "../../state/store";
+import { showBriefly, showInformation } from "../../ui/show";
+import { visibleText } from "../../ui/shownText";
+
+type Answer = Extract<Intention, { kind: "press" | "answer" }>;
+type Click = Extract<
+  Intention,
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "switchModel" }
+>;
+
+/** The scheme of read-only documents with the whole text of an entry. */
+const WHOLE_TEXT_SCHEME = "fairlead-entry";
+
+export class ConversationActions implements vscode.Disposable {
+  private readonly texts = new Map<string, string>();
+  private readonly textChanges = new vscode.EventEmitter<vscode.Uri>();
+  private readonly registered: vscode.Disposable;
+
+  constructor(
+    private readonly store: Store,
+    private readonly notices: NoticeActions,
+    private readonly questions: Questions,
+    private readonly runs: Runs,
+    private readonly sessions: Sessions,
+    private readonly diffs: Diffs,
+  ) {
+    this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
+      onDidChange: this.textChanges.event,
+      provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
+    });
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+    this.textChanges.dispose();
+  }
+
+  /** Performs the action of a card's button, or answers the card's question. Ignores a blank answer. */
+  async answer(card: Card, answer: Answer): Promise<void> {
+    if (answer.kind === "press") {
+      const button = card.buttons[answer.button];
+      if (button) await this.performCardAction(button.action);
+    } else if (card.question && answer.text.trim() !== "") {
+      await this.performCardAction({ kind: "reply", question: card.question, text: answer.text.trim() });
+    }
+  }
+
+  /** Does what a click asks for. */
+  async perform(intention: Click): Promise<void> {
+    switch (intention.kind) {
+      case "open":
+        await this.open(vscode.Uri.parse(intention.uri), intention.line);
+        return;
+      case "openPath":
+        await this.openPath(intention.path, intention.line);
+        return;
+      case "showWhole":
+        await this.showWhole(intention.entry);
+        return;
+      case "copy": {
+        const entry = this.entry(intention.entry);
+        if (entry) await copy(wholeText(entry));
+        return;
+      }
+      case "copyText":
+        await copy(intention.text);
+        return;
+      case "stop": {
+        const session = this.store.active;
+        if (session?.running) await this.runs.stop(session.id);
+        return;
+      }
+      case "switchModel":
+        await vscode.commands.executeCommand("fairlead.switchModel");
+    }
+  }
+
+  /**
+   * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
+   * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
+   *
+   * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
+   * (`Runs.send`). A message and a slash command that runs at once have no pictures and no context. For these, calls
+   * `putBack`, so that the pictures and what the user removed from the context apply to the next task.
+   */
+  async send(
+    text: string,
+    mode: Mode,
+    omitted: readonly Omission[],
+    pictures: readonly ImageItem[],
+    putBack: () => void,
+  ): Promise<boolean> {
+    const sent = parseSent(text);
+    if (sent.kind === "unclear") {
+      void showInformation(sent.problem);
+      return false;
+    }
+    if (sent.kind === "command") {
+      putBack();
+      await vscode.commands.executeCommand(sent.command);
+      return true;
+    }
+    if (sent.text === "") return true;
+    const session = sent.isNew ? undefined : this.store.active;
+    if (session?.running && pictures.length > 0) {
+      void showInformation(
+        t("Pictures can be sent only with a task. Wait until the agent has finished, or remove them."),
+      );
+      return false;
+    }
+    if (session?.running) {
+      putBack();
+      return this.sessions.sendMessage(session.id, sent.text);
+    }
+    return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
+  }
+
+  private async performCardAction(action: CardAction): Promise<void> {
+    switch (action.kind) {
+      case "reply":
+        this.questions.answer(action.question, action.text);
+        return;
+      case "retry":
+        await this.runs.retry(action.sessionId);
+        return;
+      case "setKey":
+        await this.runs.setKeyAndRetry(action.sessionId);
+        return;
+      case "showSession":
+        this.store.show(action.sessionId);
+        return;
+      case "command":
+        await vscode.commands.executeCommand(action.command);
+        return;
+      default:
+        await this.notices.perform(action);
+    }
+  }
+
+  /**
+   * Opens a file of the workspace at a line (from 1; null: none), or its diff if the shown session proposes changes for
+   * it. Shows a folder in the Explorer. Ignores anything else.
+   */
+  private async open(uri: vscode.Uri, line: number | null): Promise<void> {
+    const session = this.store.active;
+    if (!session || uri.scheme !== "file" || !vscode.workspace.getWorkspaceFolder(uri)) return;
+    const file = fileOrRenamed(session, uri.path);
+    if (file) {
+      // the hunk at the line, or else the next one
+      const hunk = file.hunks.find(({ newStart, newLines }) => line !== null && line < newStart + newLines);
+      await this.diffs.open(session.id, file, line === null ? undefined : hunk);
+      return;
+    }
+    const start = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
+    const options = { preview: true, ...(line === null ? {} : { selection: new vscode.Range(start, start) }) };
+    const type = await vscode.workspace.fs.stat(uri).then(
+      (found) => found.type,
+      () => undefined,
+    );
+    if (type === undefined) await showDocument(uri, options);
+    else if ((type & vscode.FileType.Directory) !== 0) await vscode.commands.executeCommand("revealInExplorer", uri);
+    // unlike `showTextDocument`, this also shows a picture
+    else await vscode.commands.executeCommand("vscode.open", uri, options);
+  }
+
+  /**
+   * Opens the workspace file or folder that a path from the model refers to: the first candidate that exists, or else
+   * the first one. Ignores a path outside of the workspace.
+   */
+  private async openPath(path: string, line: number | null): Promise<void> {
+    const uris = urisOfPath(path.replace(/^\.\/|\/$/g, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const uri = (await firstExisting(uris)) ?? uris[0];
+    if (uri) await this.open(uri, line);
+  }
+
+  private async showWhole(index: number): Promise<void> {
+    const entry = this.entry(index);
+    const session = this.store.active;
+    if (!entry || !session) return;
+    const path = entry.kind === "text" ? `/Answer ${index + 1}.md` : `/Output ${index + 1}.txt`;
+    const uri = vscode.Uri.from({ scheme: WHOLE_TEXT_SCHEME, authority: session.id, path });
+    this.texts.set(uri.toString(), wholeText(entry));
+    // its document may be open with an earlier text: the entry has grown, or has replaced another one after a rewind
+    this.textChanges.fire(uri);
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  private entry(index: number): Entry | undefined {
+    return this.store.active?.entries[index];
+  }
+}
+
+/** Shows a file that is not on disk: if it was deleted, its document can still be open with unsaved changes. */
+async function showDocument(uri: vscode.Uri, options: vscode.TextDocumentShowOptions): Promise<void> {
+  try {
+    await vscode.window.showTextDocument(uri, options);
+  } catch {
+    void showInformation(t("{0} cannot be opened.", relative(uri.toString())));
+  }
+}
+
+/** Copies a text as the conversation shows it: what is pasted into a terminal has no hidden characters. */
+async function copy(text: string): Promise<void> {
+  await vscode.env.clipboard.writeText(visibleText(text));
+  showBriefly(t("Copied."));
+}

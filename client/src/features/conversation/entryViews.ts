@@ -1,0 +1,168 @@
+// Converts the entries of a conversation for the webview, which draws them. Pure.
+
+import { t } from "@vscode/l10n";
+import type { EntryView, Place, ShownText } from "./messages";
+import { stepRow } from "../plan/planRows";
+import { isWorking } from "../../state/waiting";
+import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
+import { withVisibleTexts } from "../../ui/shownText";
+import { plainOutput } from "../../ui/text";
+
+/** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
+const MAX_TEXT = 100_000;
+/** The same for the output or the result of a tool call. */
+const MAX_OUTPUT = 10_000;
+/** In characters. A shorter one-line result of a successful call appears next to the title, except for commands. */
+const MAX_NOTE = 100;
+
+/** The tools that return the output of a command. Its end says why the command failed. */
+const COMMAND_TOOLS: ReadonlySet<string> = new Set(["bash", "bash_output", "bash_kill"]);
+
+const END_TEXTS: Record<string, string> = {
+  cancelled: t("Stopped by you."),
+  max_tokens: t("Cut off by the output limit."),
+  max_turn_requests: t("Paused before the task was finished."),
+  budget: t("Paused: the budget is used up."),
+  loop: t("Paused: the model repeated itself or made no progress."),
+  refusal: t("The model refused."),
+  error: t("Ended with an error."),
+  lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
+};
+
+/** The marks of completed steps, by the icon that the Plan view shows for the step. */
+const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
+
+type Relative = (uri: string) => string;
+
+/** Converts an entry for the webview. `relative` converts a URI to a path for display. */
+export function entryView(entry: Entry, session: Session, relative: Relative): EntryView {
+  return withVisibleTexts(viewOf(entry, session, relative));
+}
+
+function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
+  switch (entry.kind) {
+    case "prompt":
+      return {
+        kind: "prompt",
+        body: shown(entry.text),
+        note: "",
+        pictures: entry.pictures ?? [],
+        canRewind: entry.checkpoint !== null,
+      };
+    case "steered":
+      return {
+        kind: "prompt",
+        body: shown(entry.text),
+        note: t("sent during the run"),
+        pictures: [],
+        canRewind: false,
+      };
+    case "text":
+      return { kind: "answer", body: shown(entry.text) };
+    case "thinking":
+      return { kind: "thinking", body: shown(entry.text) };
+    case "step":
+      return stepView(entry, session, relative);
+    case "tool":
+      return toolView(entry);
+    case "note":
+      return { kind: "note", text: entry.text };
+    case "context":
+      return { kind: "context", title: entry.title, body: shown(entry.text) };
+    case "rules":
+      return { kind: "rules", files: entry.files.map(({ uri, cut }) => rulesView(uri, cut, relative)) };
+    case "end":
+      return endView(entry);
+  }
+}
+
+/** Returns the complete text of an entry, which the user copies, edits or reads in an editor. */
+export function wholeText(entry: Entry): string {
+  switch (entry.kind) {
+    case "tool":
+      return [entry.title, toolBody(entry)].filter(Boolean).join("\n\n");
+    case "end":
+      return [entry.message, entry.record].filter(Boolean).join("\n\n");
+    case "rules":
+      return entry.files.map(({ uri }) => uri).join("\n");
+    case "step":
+      return entry.content;
+    default:
+      return entry.text;
+  }
+}
+
+function stepView(
+  { itemId, content }: Extract<Entry, { kind: "step" }>,
+  session: Session,
+  relative: Relative,
+): EntryView {
+  const item = session.plan?.items.find(({ id }) => id === itemId);
+  if (!item) return { kind: "step", label: content, mark: "", description: t("no longer in the plan") };
+  const row = stepRow(item, isWorking(session) ? "working" : "idle", relative);
+  const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "◐" : "○";
+  return { kind: "step", label: row.label, mark, description: row.description };
+}
+
+function toolView(tool: ToolEntry): EntryView {
+  const isCommand = tool.name === "bash";
+  const failure = isCommand ? tool.failure : uncompletedSteps(tool);
+  const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
+  const [place = null] = tool.locations;
+  const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
+  const body = toolBody(tool);
+  const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
+  const note = isShort ? body : failure;
+  const isMultiline = isCommand && tool.title.includes("\n");
+  const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
+  const showsEnd = COMMAND_TOOLS.has(tool.name);
+  const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
+  return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd };
+}
+
+function toolBody(tool: ToolEntry): string {
+  const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
+  return tool.name === "todo" && tool.outcome === "ok" ? planLines(output) : output;
+}
+
+/**
+ * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed; empty for
+ * other calls. The result also has the plan and the results of the checks.
+ */
+function uncompletedSteps({ name, result }: ToolEntry): string {
+  const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
+  return lines.join(" ");
+}
+
+function planLines(text: string): string {
+  const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
+  return lines.map((line) => `${{ x: "☑", ">": "▸" }[line[1] ?? ""] ?? "☐"} ${line.slice(4)}`).join("\n");
+}
+
+function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Place; label: string } {
+  const name = relative(uri);
+  const label = isCut ? t("{0} (only its beginning, because it is too long)", name) : name;
+  return { place: { uri, line: null }, label };
+}
+
+function endView({ stopReason, message, record }: EndEntry): EntryView {
+  const title = END_TEXTS[stopReason] ?? "";
+  // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
+  // title.
+  const saysMore = title !== "" && stopReason !== "cancelled";
+  return { kind: "end", title, body: shown(saysMore ? message : ""), record };
+}
+
+/** Returns the beginning of a text. */
+function shown(text: string, limit = MAX_TEXT): ShownText {
+  const cut = text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
+  return { text: cut, omitted: text.length - cut.length };
+}
+
+/** Returns the end of a text. */
+function shownEnd(text: string, limit: number): ShownText {
+  const cut = text.slice(-limit).replace(/^[\udc00-\udfff]/, "");
+  return { text: cut, omitted: text.length - cut.length };
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";

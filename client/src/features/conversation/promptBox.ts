@@ -1,0 +1,162 @@
+// What the prompt of the conversation needs from the extension: the chips and pictures, the completions, and the text
+// that is not sent yet.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import type { ChipView, CompletionView } from "./messages";
+import { slashCompletions } from "./slashCommands";
+import { applyCompletion, completionsAt } from "../../context/completions";
+import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
+import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
+import { workspacePath } from "../../ui/folders";
+import type { ImageItem } from "../../wire/protocol";
+
+const DRAFT_KEY = "fairlead.conversationDraft";
+const MAX_PICTURES = 10;
+/** The maximum length of all pictures of a task together, as base64. The server checks it too. */
+const MAX_DATA = (20 * 1024 * 1024 * 4) / 3;
+
+interface Picture {
+  readonly item: ImageItem;
+  readonly thumbnail: string;
+}
+
+export class PromptBox {
+  /**
+   * The labels of the context chips that the user removed for the next task. A label contains the active file's
+   * name, so the chips of another file still appear.
+   */
+  private readonly removed = new Set<string>();
+  /** The pictures that are sent with the next task, by the id of their chip. */
+  private readonly pictures = new Map<ChipView["id"], Picture>();
+  private pictureCount = 0;
+  private readonly mentionable = mentionableAtEachKey();
+
+  /** `onOpen` is called when the prompt is shown, and when the user begins to type into an empty one. */
+  constructor(
+    private readonly memory: vscode.Memento,
+    private readonly onOpen: () => void,
+  ) {}
+
+  /** Calls `onOpen`, because the prompt is shown. */
+  onShown(): void {
+    this.onOpen();
+  }
+
+  /** The text that was typed but not sent. */
+  get draft(): string {
+    return this.memory.get(DRAFT_KEY, "");
+  }
+
+  /** Saves the text that was typed but not sent. An empty text removes it. */
+  async setDraft(text: string): Promise<void> {
+    if (this.draft === "" && text !== "") this.onOpen();
+    await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
+  }
+
+  /** The chips: what is sent with the next task unless the user removes it. */
+  get chips(): ChipView[] {
+    const context = this.contextChips().filter(({ label }) => !this.removed.has(label));
+    // without the context of the editor, no selection is sent either
+    return [...this.pictureChips(), ...(context.some(({ id }) => id === "editor") ? context : [])];
+  }
+
+  /**
+   * Adds a picture to the next task. If that would be too many pictures or too much data, adds nothing and returns
+   * false. `data` is base64, `thumbnail` a `data:` URL or empty.
+   */
+  addPicture(name: string, data: string, thumbnail: string): boolean {
+    const all = [...this.pictures.values()];
+    const size = all.reduce((sum, { item }) => sum + item.data.length, data.length);
+    if (all.length >= MAX_PICTURES || size > MAX_DATA) return false;
+    const item = { kind: "image", name: uniqueName(name, new Set(all.map((each) => each.item.name))), data } as const;
+    this.pictures.set(`picture-${++this.pictureCount}`, { item, thumbnail });
+    return true;
+  }
+
+  /**
+   * Removes and returns the pictures of the next task, and a function that puts them back if the task does not start.
+   */
+  takePictures(): [readonly ImageItem[], () => void] {
+    const taken = [...this.pictures];
+    this.pictures.clear();
+    const putBack = (): void => {
+      for (const [id, picture] of taken) this.pictures.set(id, picture);
+    };
+    return [taken.map(([, { item }]) => item), putBack];
+  }
+
+  /** Removes a picture, or leaves a part of the context out of the next task. */
+  removeChip(chip: ChipView["id"]): void {
+    this.pictures.delete(chip);
+    for (const { id, label } of this.contextChips()) if (id === chip) this.removed.add(label);
+  }
+
+  /**
+   * Returns what the user removed from the context, and forgets it, because it applies only to one task. Also returns a
+   * function that restores it, for a task that does not start.
+   */
+  takeOmissions(): [Omission[], () => void] {
+    const [left, removed] = [this.chips, [...this.removed]];
+    const omitted = this.contextChips().filter(({ id }) => !left.some((chip) => chip.id === id));
+    this.removed.clear();
+    const putBack = (): void => {
+      for (const label of removed) this.removed.add(label);
+    };
+    return [omitted.map(({ id }) => (id === "selection" ? "selection" : "editor")), putBack];
+  }
+
+  /** Returns the completions of the text before the cursor, without a mention that is already typed completely. */
+  async completionsOf(text: string): Promise<CompletionView[]> {
+    const commands = slashCompletions(text);
+    if (commands) return commands;
+    if (!text.includes("#")) return [];
+    return completionsAt(text, await this.mentionable())
+      .filter(({ isExact }) => !isExact)
+      .map((completion) => ({
+        label: completion.mention,
+        description: completion.description,
+        text: applyCompletion(text, completion),
+      }));
+  }
+
+  private pictureChips(): ChipView[] {
+    return [...this.pictures].map(([id, { item, thumbnail }]) => ({
+      id,
+      label: item.name,
+      title: t("The agent sees this picture."),
+      thumbnail,
+    }));
+  }
+
+  private contextChips(): ChipView[] {
+    if (!isEditorContextOn()) return [];
+    const file = activeFile();
+    const hasOpenFiles = openUris().some((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const name = file ? workspacePath(file.uri) : t("open files");
+    const chips: ChipView[] = [];
+    if (file || hasOpenFiles)
+      chips.push({
+        id: "editor",
+        label: name,
+        title: t("Tells the agent which files are open and visible, their problems, and the Git branch."),
+        thumbnail: "",
+      });
+    if (file?.selection)
+      chips.push({
+        id: "selection",
+        label: selectionLabel() ?? name,
+        title: t("Tells the agent what is selected."),
+        thumbnail: "",
+      });
+    return chips;
+  }
+}
+
+/** Returns the name, with a number added if it is taken, because all pasted pictures have the same name. */
+function uniqueName(name: string, taken: ReadonlySet<string>): string {
+  const [, stem = name, ending = ""] = /^(.+?)(\.\w+)?$/.exec(name) ?? [];
+  let unique = name;
+  for (let number = 2; taken.has(unique); number++) unique = `${stem} ${number}${ending}`;
+  return unique;
+}

@@ -1,0 +1,63 @@
+// The `/` commands of the prompt. Pure.
+
+import { t } from "@vscode/l10n";
+import type { Mode } from "../../wire/protocol";
+
+interface SlashCommand {
+  readonly name: string;
+  readonly description: string;
+  /** The mode of the task that follows the command. Without a mode, the command takes no words and runs at once. */
+  readonly mode?: Mode;
+  /** Whether the task runs in a new session, even while another session is running. */
+  readonly isNew?: boolean;
+  /** The VS Code command that it runs. Exactly one of `mode` and `command` is set. */
+  readonly command?: string;
+}
+
+const COMMANDS: readonly SlashCommand[] = [
+  { name: "plan", description: t("let the agent only plan the task"), mode: "plan" },
+  { name: "ask", description: t("ask a question; nothing changes"), mode: "ask" },
+  { name: "new", description: t("run the task in a new session"), mode: "agent", isNew: true },
+  { name: "review", description: t("open all proposed changes"), command: "fairlead.reviewAll" },
+  { name: "check", description: t("run a check on the proposed files"), command: "fairlead.runCheck" },
+  { name: "undo", description: t("undo the last decision"), command: "fairlead.undoReview" },
+  { name: "rewind", description: t("go back to an earlier message"), command: "fairlead.rewind" },
+  { name: "history", description: t("show each version of the plan"), command: "fairlead.showPlanHistory" },
+  { name: "record", description: t("copy a summary for a pull request"), command: "fairlead.copyRecord" },
+  { name: "commit", description: t("write a commit message from the record"), command: "fairlead.writeCommitMessage" },
+  { name: "permissions", description: t("show which commands may run"), command: "fairlead.showCommandRules" },
+  { name: "model", description: t("choose the model and its effort"), command: "fairlead.switchModel" },
+];
+
+/** What the user sent. A task with the mode undefined runs in the mode that the user has selected. */
+export type Sent =
+  | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
+  | { readonly kind: "command"; readonly command: string }
+  /** The text is missing, or follows a command that takes none. `problem` tells the user. */
+  | { readonly kind: "unclear"; readonly problem: string };
+
+/** Parses what the user sent. A `/` that does not begin a known command is part of the text, as in a path. */
+export function parseSent(text: string): Sent {
+  const [, name, rest = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/.exec(text) ?? [];
+  const found = COMMANDS.find((each) => each.name === name);
+  const words = rest.trim();
+  if (!found) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
+  if (found.command !== undefined) {
+    if (words === "") return { kind: "command", command: found.command };
+    const problem = t("/{0} takes no text. To send this as a task, begin it with another word.", found.name);
+    return { kind: "unclear", problem };
+  }
+  if (words === "") return { kind: "unclear", problem: t("Write the task after /{0}.", found.name) };
+  return { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
+}
+
+/** Returns the completions of `/` and the beginning of a command's name; undefined if the text is anything else. */
+export function slashCompletions(text: string): { label: string; description: string; text: string }[] | undefined {
+  const typed = /^\/([a-z]*)$/.exec(text)?.[1];
+  if (typed === undefined) return undefined;
+  return COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({
+    label: `/${name}`,
+    description,
+    text: command === undefined ? `/${name} ` : `/${name}`,
+  }));
+}

@@ -1,0 +1,48 @@
+// What the conversation shows in addition to its entries. Pure.
+
+import { t } from "@vscode/l10n";
+import { cardView, type Card } from "./cards";
+import type { PromptView, StateView } from "./messages";
+import { isBlocked } from "../../state/waiting";
+import { recordingOf, type Session } from "../../state/session";
+import { usageSummary } from "../../ui/format";
+import { withVisibleTexts } from "../../ui/shownText";
+
+/** Returns what to show for `session` (undefined: none). `idOf` is that of `cardView`. */
+export function stateView(
+  session: Session | undefined,
+  cards: readonly Card[],
+  idOf: (about: object | string) => string,
+  prompt: Pick<PromptView, "chips" | "history" | "model">,
+): StateView {
+  const { usage } = session ?? {};
+  const { history, ...around } = prompt;
+  return {
+    ...withVisibleTexts({
+      title: session?.title ?? "",
+      replay: recordingOf(session),
+      isRunning: session?.running ?? false,
+      doing: session?.running ? doingText(session) : "",
+    }),
+    cards: cards.map((card) => cardView(card, idOf)),
+    prompt: {
+      ...withVisibleTexts(around),
+      history, // as the user typed them
+      cost: usage && usageSummary(usage) !== "" ? t("{0} tokens", usageSummary(usage)) : "",
+      window: usage?.contextLimit ? Math.round((usage.contextTokens / usage.contextLimit) * 100) : null,
+    },
+  };
+}
+
+/** Returns what a running session does: whether it waits for the user, or what it works on. */
+export function doingText(session: Session): string {
+  return isBlocked(session) && !session.isStarting ? t("Waiting for you") : activityText(session);
+}
+
+/** Returns what a running session works on, even if it is waiting for the user. */
+export function activityText(session: Session): string {
+  if (session.isStarting) return t("Starting the agent");
+  if (session.retry) return t("Waiting to send the request again");
+  const step = session.plan?.items.find(({ status }) => status === "in_progress");
+  return step ? step.activeForm || step.content : t("Working");
+}

@@ -1,0 +1,89 @@
+// The evidence of a step as rows below it: the files that it changed and the commands that it ran or is running. Pure.
+
+import { t } from "@vscode/l10n";
+import { duration } from "../../ui/format";
+import type { PlanRow } from "./planRows";
+import type { CommandStarted } from "../../wire/protocol";
+import type { Diagnostic, EvidenceCommand } from "../../wire/protocolStates";
+import { errorCount, problemLines } from "../../ui/problemTexts";
+import { CHECK_PREFIX } from "../../state/session";
+
+/**
+ * Returns the row of a file that a step, or work outside of the plan, changed. `parent`: the id of the row above.
+ * `toReview`: whether the step's changes to the file are undecided. `laterChanges`: texts that say what later changed
+ * the step's part of the file.
+ */
+export function fileRow(
+  parent: string,
+  uri: string,
+  path: string,
+  toReview: boolean,
+  laterChanges: readonly string[],
+  problems: readonly Diagnostic[],
+): PlanRow {
+  const count = errorCount(problems.length);
+  const folders = path.split("/");
+  const label = folders.pop() ?? path;
+  return {
+    id: `${parent} file ${uri}`,
+    label,
+    description: [folders.join("/"), count, toReview ? t("to review") : "", ...laterChanges]
+      .filter(Boolean)
+      .join(" · "),
+    tooltip: [
+      path,
+      toReview ? t("Changed by the agent; to be reviewed.") : t("Changed by the agent."),
+      ...laterChanges.map((words) => t("Then {0}.", words)),
+      ...problemLines(problems),
+    ].join("\n"),
+    icon: "file",
+    color: undefined,
+    screenReaderLabel: [t("{0}, changed", path), count, toReview ? t("to be reviewed") : "", ...laterChanges]
+      .filter(Boolean)
+      .join(", "),
+  };
+}
+
+/**
+ * The row of a command that has ended. `parent`: the id of the row above. `index`: the command's position below that
+ * row, for the id.
+ */
+export function commandRow(
+  parent: string,
+  { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,
+  index: number,
+): PlanRow {
+  const ended = stopped ? t("stopped") : exitCode === null ? t("did not finish") : t("exit {0}", exitCode);
+  const end = withoutChanges ? t("without the change: {0}", ended) : ended;
+  const took = seconds < 0.1 ? "" : duration(seconds);
+  return {
+    id: `${parent} command ${index}`,
+    label: command,
+    description: [end, took].filter(Boolean).join(" · "),
+    tooltip: [command, [end, took].filter(Boolean).join(", ")].join("\n"),
+    icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
+    color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
+    screenReaderLabel: spokenEnd(command, stopped, exitCode),
+  };
+}
+
+function spokenEnd(command: string, stopped: boolean, exitCode: number | null): string {
+  if (stopped) return t("{0}, was stopped", command);
+  if (exitCode === 0) return t("{0}, succeeded", command);
+  return exitCode === null ? t("{0}, did not finish", command) : t("{0}, failed with exit code {1}", command, exitCode);
+}
+
+/** The row of a running command. Shows the handle of a background command, which the agent uses too. */
+export function runningRow({ command, handle: given, toolCallId }: CommandStarted): PlanRow {
+  const handle = given?.startsWith(CHECK_PREFIX) ? null : given;
+  return {
+    id: `running ${toolCallId}`,
+    label: handle === null ? command : `${handle}: ${command}`,
+    description: t("running"),
+    tooltip: handle === null ? command : `${command}\n${t("Runs in the background until it ends or is stopped.")}`,
+    icon: "sync~spin",
+    color: "charts.blue",
+    screenReaderLabel:
+      handle === null ? t("{0}, running", command) : t("{0}, running in the background as {1}", command, handle),
+  };
+}

@@ -1,0 +1,51 @@
+// The actions of the links in notices, of the same buttons in the conversation, and of the status bar item.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import type { Approvals } from "./approvals";
+import type { NoticeAction } from "./noticeTexts";
+import type { Questions } from "./questions";
+import type { Runs } from "../sessions/runs";
+import type { Store } from "../../state/store";
+import { needsDecision } from "../../state/waiting";
+import { showInformation } from "../../ui/show";
+
+export class NoticeActions {
+  constructor(
+    private readonly store: Store,
+    private readonly approvals: Approvals,
+    private readonly questions: Questions,
+    private readonly runs: Runs,
+  ) {}
+
+  perform(action: NoticeAction): unknown {
+    switch (action.kind) {
+      case "decide":
+        this.approvals.decide(action.approval, action.option);
+        return undefined;
+      case "show":
+        return this.approvals.showDialog(action.approval);
+      case "answer":
+        this.questions.open(action.question);
+        return undefined;
+      case "continueRun":
+        return this.runs.continueRun(action.sessionId);
+    }
+  }
+
+  /**
+   * Opens a question or approval of the active session or, if it has none, of another session. A question comes before
+   * an approval. If no session has either, shows another session that waits for a decision.
+   */
+  openFirst(): unknown {
+    const { active, sessions } = this.store;
+    const [session = sessions.find((other) => other !== active && needsDecision(other))] = this.store.awaitingAnswer;
+    if (!session) return showInformation(t("Nothing is waiting for your answer."));
+    this.store.show(session.id);
+    const [question] = session.questions;
+    const [approval] = session.approvals;
+    if (question) return this.perform({ kind: "answer", question });
+    if (approval) return this.perform({ kind: "show", approval });
+    return vscode.commands.executeCommand("fairlead.plan.focus");
+  }
+}

@@ -1,0 +1,214 @@
+// Reviews at the cursor: decides on the change, file or multi-file diff that the user is looking at, and goes to the next
+// change.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import type { Diffs } from "./diffs";
+import {
+  nextAfterDecision,
+  hunkAt,
+  isInTarget,
+  adjacentChange,
+  editsOfStep,
+  changeLocations,
+  isDecidedAsWhole,
+  lineInFullText,
+  lineOfBaseInFullText,
+  shownTarget,
+  isSameChange,
+  type CursorPosition,
+} from "./changeNavigation";
+import { scheme, type DecideParams, type Target } from "../../wire/protocol";
+import type { FileEdits } from "../../wire/protocolStates";
+import type { Preview } from "./preview";
+import type { EditRow } from "./editRows";
+import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
+import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
+import type { Store } from "../../state/store";
+import { activeTab } from "../../ui/window";
+import { showBriefly, showInformation } from "../../ui/show";
+
+/** `advance`: whether to show the next change after the decision. */
+type RowOptions = DecisionOptions & { readonly advance?: boolean };
+
+interface ShownDiff {
+  readonly side: DiffSide;
+  readonly file: FileEdits;
+}
+
+export class ReviewCursor {
+  constructor(
+    private readonly store: Store,
+    private readonly review: Review,
+    private readonly diffs: Diffs,
+    private readonly preview: Preview,
+  ) {}
+
+  /**
+   * Decides on the file of the active diff. If the diff shows one plan step, decides only on the changes of that step,
+   * unless the file is decided as a whole.
+   */
+  async decideFile(decision: Decision): Promise<void> {
+    await this.decideShownFile((params) => this.review.decide(decision, params));
+  }
+
+  /** Decides on the change at the cursor, or on the file if that is decided as a whole. */
+  async decideHunk(decision: Decision): Promise<void> {
+    const shown = this.shown();
+    if (!shown) {
+      showNoDiffOpen();
+      return;
+    }
+    const target = hunkTarget(shown);
+    if (target) await this.decideAndAdvance(shown, target, (params) => this.review.decide(decision, params));
+    else showBriefly(t("No proposed change at the cursor."));
+  }
+
+  /**
+   * Handles a decision from a CodeLens. In a diff, the editor does not scroll to the next change while other changes to
+   * the file are left. In the user's file, closes the preview first.
+   */
+  async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
+    const shown = this.shown();
+    if (shown)
+      await this.decideAndAdvance(shown, params.target, () => this.review.decide(decision, params), {
+        mayAdvance: () => !fileAt(this.store, shown.side),
+      });
+    else {
+      await this.preview.close();
+      await this.review.decide(decision, params);
+    }
+  }
+
+  /**
+   * Handles a decision from a row of the list. With `advance`, shows the next change afterwards if the active diff
+   * shows a file of the row and is not a multi-file diff. The focus stays in the list. Does nothing for the row of a
+   * check.
+   */
+  async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
+    if (row.kind === "check") return;
+    const { sessionId } = row;
+    const target = targetOf(row);
+    const decide = (): Promise<unknown> => this.review.decide(decision, { sessionId, target, ...options });
+    const shown = this.shown();
+    const isShown = shown?.side.sessionId === sessionId && ("all" in target || target.uri === shown.file.uri);
+    if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {
+      await decide();
+      await this.diffs.removeDecidedFiles();
+    } else await this.decideAndAdvance(shown, target, decide, { preserveFocus: true });
+  }
+
+  /** Decides on everything in the active multi-file diff. */
+  async decideShown(decision: Decision): Promise<void> {
+    const shown = this.diffs.activeMultiDiff;
+    const target: Target = shown?.item === undefined ? { all: true } : { item: shown.item };
+    if (shown)
+      await this.diffs.updateMultiDiffWhile(() => this.review.decide(decision, { sessionId: shown.sessionId, target }));
+    else showNoDiffOpen();
+  }
+
+  /** Asks for a reason and rejects what `decideFile` would decide on. */
+  async rejectFileWithReason(): Promise<void> {
+    await this.decideShownFile(({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
+  }
+
+  /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
+  async goTo(direction: "next" | "previous"): Promise<void> {
+    const location = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
+    if (!location) void showInformation(t("There is nothing to review."));
+    else if (!(await this.diffs.goInMultiDiff(direction, location.file)))
+      await this.diffs.open(location.sessionId, location.file, location.hunk);
+  }
+
+  private async decideShownFile(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    const shown = this.shown();
+    const target = shown && shownTarget(shown.file, shown.side.item);
+    if (target) await this.decideAndAdvance(shown, target, decide);
+    else showNoDiffOpen();
+  }
+
+  /**
+   * Makes a decision in the active diff. If the diff is still active after it, and `mayAdvance` returns true, shows the
+   * next change. The diff stays open until then.
+   */
+  private async decideAndAdvance(
+    { side }: ShownDiff,
+    target: Target,
+    decide: (params: DecideParams) => Promise<unknown>,
+    { mayAdvance = () => true, preserveFocus = false }: { mayAdvance?: () => boolean; preserveFocus?: boolean } = {},
+  ): Promise<void> {
+    const { sessionId, item } = side;
+    const before = changeLocations(this.store.reviewable);
+    const text = proposedText(side);
+    const version = text?.version;
+    await this.diffs.keepActiveTabWhile(async (isTabActive) => {
+      await decide({ sessionId, target });
+      const now = changeLocations(this.store.reviewable);
+      // when a single step is reviewed, its changes come first
+      const ofItem = now.filter((location) => item !== undefined && isInTarget(sessionId, { item }, location));
+      const next = nextAfterDecision(before, ofItem.length > 0 ? ofItem : now, (location) =>
+        isInTarget(sessionId, target, location),
+      );
+      if (!next || !isTabActive() || !mayAdvance()) return;
+      // VS Code may still show the old text: then go to the old line, because the update moves the cursor together with
+      // its line
+      const old = text?.version === version ? before.find((location) => isSameChange(location, next)) : undefined;
+      await this.diffs.showNext(old ?? next, preserveFocus);
+    });
+  }
+
+  /** Returns the cursor's position in the diff that the user is looking at; undefined if there is none. */
+  private position(): CursorPosition | undefined {
+    const shown = this.shown();
+    if (!shown) return undefined;
+    const { side, file } = shown;
+    const editor = vscode.window.activeTextEditor;
+    const line = (editor?.selection.active.line ?? 0) + 1;
+    const { sessionId, item } = side;
+    if (editor?.document.uri.scheme === scheme.base)
+      return { sessionId, uri: file.uri, line: lineOfBaseInFullText(file, line) };
+    return { sessionId, uri: file.uri, line: item === undefined ? line : lineInFullText(file, item, line) };
+  }
+
+  /**
+   * Returns the side and the file of the diff that the user is looking at; undefined if there is none, or its file has no
+   * proposed changes.
+   */
+  private shown(): ShownDiff | undefined {
+    const input = activeTab()?.input;
+    // the tab of a multi-file diff does not name the file, so ask the focused editor; in a file's tab, that may be the
+    // peek view of `preview.ts`, so use the tab's own URI
+    const uri =
+      input instanceof vscode.TabInputTextDiff
+        ? input.modified
+        : input instanceof vscode.TabInputText
+          ? input.uri
+          : vscode.window.activeTextEditor?.document.uri;
+    const side = uri && parseDiffUri(uri);
+    const file = side && fileAt(this.store, side);
+    // the URI of the base side does not name the step
+    return file && { side: { ...side, item: side.item ?? this.diffs.activeMultiDiff?.item }, file };
+  }
+}
+
+function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
+  if (isDecidedAsWhole(file)) return { uri: file.uri };
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || !parseDiffUri(editor.document.uri)) return undefined;
+  const side = editor.document.uri.scheme === scheme.base ? "base" : "proposed";
+  // in a conflict, this side shows the user's text, but the hunks give the lines of the base
+  if (side === "base" && file.state === "conflict") return undefined;
+  const hunk = hunkAt(item === undefined ? file : editsOfStep(file, item), side, editor.selection.active.line + 1);
+  return hunk && { uri: file.uri, hunk: hunk.id };
+}
+
+function proposedText(side: DiffSide): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find(({ uri }) => {
+    const other = uri.scheme === scheme.proposed ? parseDiffUri(uri) : undefined;
+    return other?.sessionId === side.sessionId && other.path === side.path && other.item === side.item;
+  });
+}
+
+function showNoDiffOpen(): void {
+  void showInformation(t("No proposed change is open. Open one in the Proposed Changes view."));
+}

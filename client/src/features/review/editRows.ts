@@ -1,0 +1,300 @@
+// The rows of the Proposed Changes view: files, their hunks, a check of what was accepted, and sessions if there are
+// several. Pure.
+
+import { t } from "@vscode/l10n";
+import { countText } from "../../ui/format";
+import { markOfChange, markOfFile } from "./smallestMarks";
+import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
+import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../../wire/protocolStates";
+import type { Session } from "../../state/session";
+import { capitalized, plainMessage } from "../../ui/text";
+import { errorCount, problemLines, problemsIn } from "../../ui/problemTexts";
+
+/** A check of what the user accepted (`Edits.checked`). */
+export interface CheckRow {
+  readonly kind: "check";
+  readonly sessionId: string;
+  readonly result: CheckResult;
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+}
+
+export type EditRow =
+  | CheckRow
+  | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }
+  | {
+      readonly kind: "file";
+      readonly sessionId: string;
+      readonly file: FileEdits;
+      readonly description: string;
+      readonly tooltip: string;
+    }
+  | {
+      readonly kind: "hunk";
+      readonly sessionId: string;
+      readonly file: FileEdits;
+      readonly hunk: Hunk;
+      readonly label: string;
+      readonly description: string;
+      readonly tooltip: string;
+    };
+
+/** Whether VS Code passed a row to a command. A command in the title of a diff gets the URI of the diff instead. */
+export function isEditRow(argument: unknown): argument is EditRow {
+  return typeof argument === "object" && argument !== null && "kind" in argument && "sessionId" in argument;
+}
+
+type Risk = NonNullable<FileEdits["risk"]>;
+
+/** All rows in display order, including collapsed ones. */
+export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
+  const withDescendants = (row: EditRow): EditRow[] => [
+    row,
+    ...childRows(sessions, row, relative).flatMap(withDescendants),
+  ];
+  return childRows(sessions, undefined, relative).flatMap(withDescendants);
+}
+
+/** The parent of a row; undefined for a top row. `rows`: all rows in display order. */
+export function parentRow(rows: readonly EditRow[], row: EditRow): EditRow | undefined {
+  return rows.findLast((other) => isDescendant(row, other));
+}
+
+/**
+ * The row to focus after `removed` and its children are removed: the next row, or else the previous row that does not
+ * contain `removed`; undefined if there is neither.
+ */
+export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow | undefined {
+  const index = rows.findIndex((other) => rowId(other) === rowId(removed));
+  const next = rows.slice(index + 1).find((other) => !isDescendant(other, removed));
+  return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isDescendant(removed, other));
+}
+
+const isDescendant = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+
+/** The id of a row, which stays the same when the tree is refreshed. */
+export function rowId(row: EditRow): string {
+  switch (row.kind) {
+    case "check":
+      return `${row.sessionId} check`;
+    case "session":
+      return row.sessionId;
+    case "file":
+      return `${row.sessionId} ${row.file.uri}`;
+    case "hunk":
+      return `${row.sessionId} ${row.file.uri} ${row.hunk.id}`;
+  }
+}
+
+/** How a risky change is marked, and why it is risky. */
+export const RISKS: Record<Risk, { mark: string; icon: string; color: string; why: string }> = {
+  deletion: { mark: t("deletion"), icon: "trash", color: "charts.red", why: t("Accepting deletes this file.") },
+  ci: { mark: "CI", icon: "run-all", color: "charts.yellow", why: t("CI configuration.") },
+  configuration: {
+    mark: t("configuration"),
+    icon: "gear",
+    color: "charts.yellow",
+    why: t("This file configures your project or your tools."),
+  },
+};
+
+const PROTECTED = t("Protected: needs separate confirmation.");
+
+/** The children of `parent`, or the top-level rows if it is undefined. */
+export function childRows(
+  sessions: readonly Session[],
+  parent: EditRow | undefined,
+  relative: (uri: string) => string,
+): EditRow[] {
+  if (parent === undefined) {
+    const [only, another] = sessions;
+    if (only && !another) return sessionRows(only, relative);
+    return sessions.map((session) => ({
+      kind: "session",
+      sessionId: session.id,
+      label: session.title || t("Task"),
+      description: countText(session.edits?.files.length ?? 0, "file"),
+    }));
+  }
+  if (parent.kind === "session") {
+    const session = sessions.find((other) => other.id === parent.sessionId);
+    return session ? sessionRows(session, relative) : [];
+  }
+  if (parent.kind !== "file" || isDecidedAsWhole(parent.file)) return [];
+  const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
+  return hunkRows(parent.sessionId, parent.file, smallest);
+}
+
+function sessionRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  const checked = session.edits?.checked;
+  return [...(checked ? [checkRow(session.id, checked)] : []), ...fileRows(session, relative)];
+}
+
+function checkRow(sessionId: string, result: CheckResult): CheckRow {
+  const [message, command] = [plainMessage(result.message), plainMessage(result.command)];
+  const progress = t("{0} of {1} accepted", result.accepted, result.total);
+  // the label is what follows the command in a message such as `2 of 5 changes accepted: pytest passes (3 s).`
+  const [, verdict = message] = message.split(`: ${command} `);
+  return {
+    kind: "check",
+    sessionId,
+    result,
+    label: capitalized(verdict),
+    description: `${progress} · ${command}`,
+    tooltip: message,
+  };
+}
+
+function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  return (session.edits?.files ?? []).map((file) => {
+    const path = relative(file.uri);
+    const risk = file.risk && RISKS[file.risk];
+    const conflict = file.state === "conflict";
+    const deleted = isDeletedByUser(file);
+    const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
+    const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
+    const marks = [
+      errorCount(file.problems.length),
+      risk?.mark,
+      file.protected ? t("protected") : "",
+      conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
+      kind,
+      permissionLabel(file),
+      size,
+    ];
+    const lines = [
+      [path, kindLabel(file, relative)].filter(Boolean).join(", "),
+      file.binary
+        ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
+        : `${countText(file.hunks.length, "change")}, ${size}`,
+      risk?.why,
+      file.protected ? PROTECTED : "",
+      conflict
+        ? deleted
+          ? t("You deleted this file after the edit was proposed.")
+          : t("You and the agent changed the same lines. Open it to see both.")
+        : "",
+      ...problemLines(file.problems),
+    ];
+    const smallest = session.edits?.smallest;
+    const mark =
+      isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
+    return {
+      kind: "file",
+      sessionId: session.id,
+      file,
+      description: [folder(path), mark?.words, ...marks].filter(Boolean).join(" · "),
+      tooltip: [...lines, mark?.sentence].filter(Boolean).join("\n"),
+    };
+  });
+}
+
+function kindLabel(file: FileEdits, relative: (uri: string) => string): string {
+  switch (file.kind) {
+    case "create":
+      return t("new");
+    case "delete":
+      return t("deleted");
+    case "rename":
+      return t("renamed → {0}", newName(file, relative));
+    case "modify":
+      return "";
+  }
+}
+
+/** Returns the proposed permissions in words; empty if they do not change. Only the executable bit can change. */
+function permissionLabel(file: FileEdits): string {
+  if (file.mode === null) return "";
+  return /[1357]/.test(file.mode) ? t("executable") : t("not executable");
+}
+
+/** The new name of a renamed file; its whole path if the folder changes. */
+export function newName(file: FileEdits, relative: (uri: string) => string): string {
+  const [from, to] = [relative(file.uri), relative(file.newUri ?? file.uri)];
+  return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
+}
+
+function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | null | undefined): EditRow[] {
+  return file.hunks.map((hunk) => {
+    const conflict = hunk.state === "conflict";
+    const mark = markOfChange(smallest, file.uri, hunk.id);
+    const problems = problemsIn(hunk, file.problems);
+    const lines = [
+      `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
+      hunk.snippet,
+      conflict ? t("You changed these lines too. Open it to see both.") : "",
+      mark?.sentence,
+      ...problemLines(problems),
+    ];
+    return {
+      kind: "hunk",
+      sessionId,
+      file,
+      hunk,
+      label: hunkLabel(hunk),
+      description: [
+        mark?.words,
+        errorCount(problems.length),
+        conflict ? t("conflict") : "",
+        counts(hunk.newLines, hunk.oldLines),
+        hunk.snippet,
+      ]
+        .filter(Boolean)
+        .join(" · "),
+      tooltip: lines.filter(Boolean).join("\n"),
+    };
+  });
+}
+
+function hunkSize({ newLines, oldLines }: Hunk): string {
+  if (oldLines === 0) return t("{0} added", countText(newLines, "line"));
+  if (newLines === 0) return t("{0} removed", countText(oldLines, "line"));
+  return t("{0} replaced by {1}", countText(oldLines, "line"), newLines);
+}
+
+function hunkLabel(hunk: Hunk): string {
+  const [start, lines] = hunk.newLines > 0 ? [hunk.newStart, hunk.newLines] : [hunk.newStart + 1, 0];
+  return lines > 1 ? t("Lines {0}–{1}", start, start + lines - 1) : t("Line {0}", start);
+}
+
+const counts = (added: number, removed: number): string => `+${added} −${removed}`;
+const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
+
+/**
+ * Counts how many of the proposed files are left to review, for the view's title and the status bar. Remembers the
+ * files that it has counted.
+ */
+export class ReviewProgress {
+  private readonly seen = new Set<string>();
+  /** How many runs had started when the last file was decided; undefined while files are left. */
+  private runsAtEnd: number | undefined;
+
+  /**
+   * Returns the number of files that are left, and of all files in this review, including decided ones. After
+   * everything is decided, the proposals of the next run begin a new review, but an undo continues the old one.
+   */
+  count(sessions: readonly Session[]): { readonly left: number; readonly total: number } {
+    const left = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
+    const runs = sessions.reduce((sum, { runsStarted }) => sum + runsStarted, 0);
+    if (left.length === 0) this.runsAtEnd ??= runs;
+    else {
+      if (this.runsAtEnd !== undefined && this.runsAtEnd !== runs) this.seen.clear();
+      this.runsAtEnd = undefined;
+    }
+    for (const file of left) this.seen.add(file);
+    return { left: left.length, total: this.seen.size };
+  }
+
+  /** The text for the view's title; empty if nothing is left. */
+  describe(sessions: readonly Session[]): string {
+    const { left, total } = this.count(sessions);
+    if (left === 0) return "";
+    return left < total ? t("{0} of {1} left", left, countText(total, "file")) : countText(left, "file");
+  }
+}
+
+/** The number of files with undecided changes. A file counts once for each session that changes it. */
+export function pendingFiles(sessions: readonly Session[]): number {
+  return sessions.reduce((sum, session) => sum + (session.edits?.files.length ?? 0), 0);
+}

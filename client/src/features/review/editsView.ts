@@ -1,0 +1,154 @@
+// The Proposed Changes view: files and their hunks, with buttons to accept and reject.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { countText } from "../../ui/format";
+import {
+  allRows,
+  childRows,
+  pendingFiles,
+  type ReviewProgress,
+  RISKS,
+  parentRow,
+  neighborRow,
+  rowId,
+  type EditRow,
+} from "./editRows";
+import { headline } from "./smallestMarks";
+import { rowUri } from "./diffUris";
+import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
+import type { FileEdits, Hunk } from "../../wire/protocolStates";
+import type { Store } from "../../state/store";
+import { relative } from "../../ui/folders";
+import { showHeader, treeItem, type TreeItem } from "../../ui/show";
+import { StoreTree } from "../../ui/tree";
+
+const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
+const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"));
+const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red"));
+const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
+
+export class EditsView extends StoreTree<EditRow> {
+  constructor(
+    private readonly store: Store,
+    private readonly progress: ReviewProgress,
+  ) {
+    super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
+  }
+
+  getTreeItem(row: EditRow): TreeItem {
+    const item = treeItem(textsOf(row), collapsibleState(row));
+    item.id = rowId(row);
+    item.contextValue = contextValue(row);
+    switch (row.kind) {
+      case "check":
+        item.iconPath = row.result.passed ? PASSED : FAILED;
+        item.command = { command: "fairlead.showCheck", title: t("Show Output"), arguments: [row] };
+        break;
+      case "session":
+        break;
+      case "file":
+        item.resourceUri = rowUri(row.sessionId, row.file.uri);
+        item.iconPath = fileIcon(row.file);
+        item.command = openCommand(row);
+        break;
+      case "hunk":
+        item.iconPath = hunkIcon(row.hunk);
+        item.command = openCommand(row);
+        break;
+    }
+    return item;
+  }
+
+  /**
+   * Calls `decide` with the focused row, or with undefined if that row is unknown. If `decide` removes the row, focuses
+   * its neighbor (`neighborRow`).
+   */
+  async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
+    const row = await this.focusedRow(rowId);
+    const neighbor = row && neighborRow(this.all, row);
+    await decide(row);
+    const left = this.all;
+    const find = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
+    const next = row && neighbor && !find(row) ? find(neighbor) : undefined;
+    if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
+  }
+
+  private get all(): EditRow[] {
+    return allRows(this.store.reviewable, relative);
+  }
+
+  getParent(row: EditRow): EditRow | undefined {
+    return parentRow(this.all, row);
+  }
+
+  protected rows(row: EditRow | undefined): EditRow[] {
+    return childRows(this.store.reviewable, row, relative);
+  }
+
+  protected updateHeader(): void {
+    const files = pendingFiles(this.store.sessions);
+    const found = this.store.reviewable.find(({ edits }) => edits?.smallest)?.edits?.smallest;
+    showHeader(this.view, {
+      message: found ? headline(found) : "",
+      description: this.progress.describe(this.store.sessions),
+      badge: files > 0 ? { value: files, tooltip: t("{0} to review", countText(files, "file")) } : undefined,
+    });
+  }
+}
+
+type RowTexts = Parameters<typeof treeItem>[0];
+
+function textsOf(row: EditRow): RowTexts {
+  const { description } = row;
+  switch (row.kind) {
+    case "check":
+      return { ...row, screenReaderLabel: t("Check of what you accepted: {0}", row.tooltip) };
+    case "session": {
+      const screenReaderLabel = t("Proposed in the session {0}, {1}", row.label, description);
+      return { ...row, tooltip: `${row.label}\n${description}`, screenReaderLabel };
+    }
+    case "file": {
+      const { uri } = row.file;
+      const label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
+      return { ...row, label, screenReaderLabel: t("{0}, proposed", row.tooltip.replace(/\n/g, ", ")) };
+    }
+    case "hunk":
+      return { ...row, screenReaderLabel: `${row.tooltip.replace(/\n/g, ", ")}, ${description}` };
+  }
+}
+
+function collapsibleState(row: EditRow): vscode.TreeItemCollapsibleState {
+  const isParent = row.kind === "session" || (row.kind === "file" && !isDecidedAsWhole(row.file));
+  return isParent ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None;
+}
+
+/**
+ * Returns the words by which the menus in package.json choose the commands of a row. A row that is completely in
+ * conflict, and a file that the user deleted, have other commands.
+ */
+function contextValue(row: EditRow): string {
+  if (row.kind === "file" && isDeletedByUser(row.file)) return "file deleted";
+  const conflict =
+    row.kind === "hunk" ? row.hunk.state === "conflict" : row.kind === "file" && isAllInConflict(row.file);
+  return conflict ? `${row.kind} conflict` : row.kind;
+}
+
+function fileIcon(file: FileEdits): vscode.ThemeIcon {
+  if (file.state === "conflict") return CONFLICT;
+  if (file.protected) return PROTECTED;
+  if (!file.risk) return vscode.ThemeIcon.File;
+  const { icon, color } = RISKS[file.risk];
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(color));
+}
+
+function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
+  if (hunk.state === "conflict") return CONFLICT;
+  return new vscode.ThemeIcon(
+    hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified",
+  );
+}
+
+function openCommand(row: EditRow): vscode.Command {
+  return { command: "fairlead.openDiff", title: t("Open Diff"), arguments: [row] };
+}

@@ -1,0 +1,204 @@
+// The open multi-file diffs: all proposals of a session, or those of one plan step. VS Code does not change the list of
+// files of an open multi-file diff, so a diff is opened again when its list changes.
+
+import * as vscode from "vscode";
+import { editsOfStep, firstLine } from "./changeNavigation";
+import { baseUri, proposedUri } from "./diffUris";
+import type { FileEdits, Hunk } from "../../wire/protocolStates";
+import type { Store } from "../../state/store";
+import { openMultiDiff } from "../../ui/show";
+import { lineText } from "../../ui/shownText";
+import { activeTab, allTabs } from "../../ui/window";
+
+/** The content of a multi-file diff: all proposals of a session, or those of one plan step. */
+export interface MultiDiffContent {
+  readonly sessionId: string;
+  readonly item: string | undefined;
+}
+
+/** An open multi-file diff, and the files that it was opened with. */
+interface OpenMultiDiff extends MultiDiffContent {
+  readonly uris: readonly string[];
+}
+
+/**
+ * Where the content of the open multi-file diffs is saved, by tab label. The API gives only the label of such a tab.
+ */
+const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
+
+/** How long to wait for the editors of a multi-file diff, in milliseconds. */
+const WAIT_FOR_EDITOR = 5000;
+
+export class MultiDiffs {
+  private readonly open: Map<string, OpenMultiDiff>;
+  /** Resolves when the diff that is being opened is open. The next one opens after it. */
+  private opening: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly store: Store,
+    private readonly state: vscode.Memento,
+  ) {
+    const saved = state.get<[string, MultiDiffContent][]>(MULTI_DIFFS_KEY, []);
+    // VS Code may restore a tab with an older list of files than the saved one, or two tabs of one diff. So the saved
+    // URIs are not used: without URIs, a diff is out of date and opens again when its tab is active
+    this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
+  }
+
+  /** The active multi-file diff, if any. */
+  get active(): OpenMultiDiff | undefined {
+    const tab = activeTab();
+    return tab && this.contentOf(tab);
+  }
+
+  /** Returns what a tab shows, if it is a multi-file diff of proposed changes. */
+  contentOf(tab: vscode.Tab): OpenMultiDiff | undefined {
+    return tab.input instanceof vscode.TabInputText ? undefined : this.open.get(labelOf(tab));
+  }
+
+  /** Returns the label `wanted`, with a number if a multi-file diff with other content already has this label. */
+  private uniqueLabel(wanted: string, content: MultiDiffContent): string {
+    const isTaken = (label: string): boolean => {
+      const other = this.open.get(label);
+      return other !== undefined && !isSameContent(other, content);
+    };
+    let label = wanted;
+    for (let count = 2; isTaken(label); count++) label = `${wanted} · ${count}`;
+    return label;
+  }
+
+  /** The proposed files that a multi-file diff should show now. */
+  filesOf({ sessionId, item }: MultiDiffContent): readonly FileEdits[] {
+    return (
+      this.store.get(sessionId)?.edits?.files.filter(({ itemIds }) => item === undefined || itemIds.includes(item)) ??
+      []
+    );
+  }
+
+  /**
+   * Goes to the next or previous change in the active multi-file diff. If the files that it should show have changed,
+   * opens it again instead, starting with `file`. Returns false if no multi-file diff is active, or nothing is left in
+   * it.
+   */
+  async go(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.active];
+    if (!tab || !shown) return false;
+    const files = this.filesOf(shown);
+    if (files.length === 0) return false;
+    if (isUpToDate(shown, files)) {
+      await vscode.commands.executeCommand(
+        direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
+      );
+      return true;
+    }
+    const start = Math.max(
+      0,
+      files.findIndex(({ uri }) => uri === file.uri),
+    );
+    await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
+    return true;
+  }
+
+  /**
+   * Opens the active multi-file diff again if its files have changed, unless it contains unsaved text or nothing is
+   * left in it. Returns whether it did.
+   */
+  async updateActive(): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.active];
+    if (!tab || tab.isDirty || !shown) return false;
+    const files = this.filesOf(shown);
+    if (files.length === 0 || isUpToDate(shown, files)) return false;
+    await this.openMultiDiff(labelOf(tab), files, shown);
+    return true;
+  }
+
+  /** Opens a multi-file diff with this label. Adds a number to the label if another diff has it. */
+  async openAs(label: string, content: MultiDiffContent): Promise<void> {
+    await this.openMultiDiff(this.uniqueLabel(lineText(label), content), this.filesOf(content), content);
+  }
+
+  /** Saves the content of the open multi-file diffs for the next window, and forgets the closed ones. */
+  private async remember(): Promise<void> {
+    const open = new Set(allTabs().map(labelOf));
+    for (const label of this.open.keys()) if (!open.has(label)) this.open.delete(label);
+    await this.state.update(MULTI_DIFFS_KEY, [...this.open]);
+  }
+
+  /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
+  private async openMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = content;
+    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, content));
+    this.opening = replaced.catch(() => undefined);
+    await replaced;
+    const [first] = files;
+    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
+    if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
+  }
+
+  private async replaceMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+    const { sessionId, item } = content;
+    const isActive = (): boolean => labelOf(activeTab()) === label;
+    const known = this.open.get(label);
+    // a click on its tab and a decision in it can both ask for the same update
+    if (known && isActive() && isUpToDate(known, files)) return;
+    const hasThisContent = (tab: vscode.Tab): boolean => {
+      const shown = this.contentOf(tab);
+      return shown !== undefined && isSameContent(shown, content);
+    };
+    const earlier = new Set(allTabs().filter(hasThisContent));
+    this.open.set(label, { sessionId, item, uris: files.map(({ uri }) => uri) });
+    // with different paths on the two sides, the header would show a rename
+    const resources = files.map((file) => [
+      vscode.Uri.parse(file.uri),
+      baseUri(sessionId, file),
+      proposedUri(sessionId, file, item),
+    ]);
+    await openMultiDiff(label, resources);
+    // the command acts on the active editor, and the user may have chosen another one since
+    if (isActive()) await vscode.commands.executeCommand("workbench.action.keepEditor");
+    const opened = activeTab();
+    const isOpened = opened !== undefined && hasThisContent(opened) && !earlier.has(opened);
+    // VS Code may have replaced the tab objects in `earlier`, so compare with the new tab, unless the user has chosen
+    // another tab since
+    const isStale = (tab: vscode.Tab): boolean => (isOpened ? tab !== opened && hasThisContent(tab) : earlier.has(tab));
+    await vscode.window.tabGroups.close(allTabs().filter(isStale));
+    await this.remember();
+  }
+}
+
+/**
+ * Puts the cursor at a change, unless it was moved already. VS Code does this itself only if it has compared the texts
+ * within a second.
+ */
+async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
+  const find = (): vscode.TextEditor | undefined =>
+    vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  const editor =
+    find() ??
+    (await new Promise<vscode.TextEditor | undefined>((resolve) => {
+      const stop = (found: vscode.TextEditor | undefined): void => {
+        clearTimeout(timer);
+        listener.dispose();
+        resolve(found);
+      };
+      const timer = setTimeout(stop, WAIT_FOR_EDITOR, undefined);
+      const listener = vscode.window.onDidChangeVisibleTextEditors(() => {
+        const found = find();
+        if (found) stop(found);
+      });
+    }));
+  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
+    editor.selection = new vscode.Selection(range.start, range.end);
+}
+
+/** Returns the label without the number of files, which VS Code appends. */
+const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
+const isUpToDate = ({ uris }: OpenMultiDiff, files: readonly FileEdits[]): boolean =>
+  files.length === uris.length && files.every(({ uri }) => uris.includes(uri));
+const isSameContent = (one: MultiDiffContent, other: MultiDiffContent): boolean =>
+  one.sessionId === other.sessionId && one.item === other.item;
+
+/** Returns where the cursor goes to show a hunk. */
+export function startOf(hunk: Hunk): vscode.Range {
+  const line = firstLine(hunk) - 1;
+  return new vscode.Range(line, 0, line, 0);
+}

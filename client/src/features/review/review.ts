@@ -1,0 +1,284 @@
+// Accept, reject, undo and redo: sends the user's decisions to the server and shows what failed.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { stepCount, type DecisionSteps, type Direction } from "./decisions";
+import type { CheckRow, EditRow } from "./editRows";
+import { relative } from "../../ui/folders";
+import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../../wire/protocol";
+import type { Edits, FileEdits, Hunk } from "../../wire/protocolStates";
+import { allWasShown } from "./staleness";
+import { failureSummary } from "../../ui/text";
+import { orShowWarning } from "../../server/errors";
+import type { AgentServer } from "../../server/server";
+import { unsavedProposals, fileOf } from "./diffUris";
+import type { Session } from "../../state/session";
+import type { Store } from "../../state/store";
+import { askForText, showBriefly, showInformation, showWarning } from "../../ui/show";
+
+export type Decision = "accept" | "reject";
+export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
+
+/** The part of a decision about several sessions that concerns one of them. */
+interface Part {
+  /** The steps of the whole decision so far. This part adds its own. */
+  readonly steps: DecisionSteps;
+  /** The edits of the session that the user saw. */
+  readonly shown: Edits | undefined;
+}
+
+/** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
+const STALE = -32801;
+
+export class Review {
+  /** The last undo or redo in the queue. */
+  private lastUndoOrRedo = Promise.resolve();
+  /** The decisions that are being made, as JSON of session and target. */
+  private readonly deciding = new Set<string>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+  ) {}
+
+  /**
+   * Decides on all proposals of all sessions, or on none if `allows` returns false for a session. Asks the user for
+   * confirmation before it rejects.
+   */
+  async decideAll(
+    decision: Decision,
+    allows: (session: Session) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<void> {
+    const sessions = this.store.reviewable;
+    if (sessions.length === 0) void showInformation(t("There is nothing to review."));
+    if (decision === "reject" && sessions.length > 0) {
+      const sure = await showWarning(
+        t("Reject all proposed changes?"),
+        { modal: true, detail: t("Your files do not change. “Agent: Undo Review” restores the proposals.") },
+        t("Reject All"),
+      );
+      if (sure === undefined) return;
+    }
+    const parts: { id: string; shown: Edits | undefined }[] = [];
+    for (const session of sessions) {
+      const shown = session.edits;
+      if (!(await allows(session))) return;
+      parts.push({ id: session.id, shown });
+    }
+    const steps: DecisionSteps = [];
+    for (const { id, shown } of parts)
+      await this.decide(decision, { sessionId: id, target: { all: true } }, { steps, shown });
+  }
+
+  /** Asks for a reason, which may be empty, and rejects. Closing the box rejects nothing. */
+  async rejectWithReason(sessionId: string, target: Target): Promise<void> {
+    const reason = await askForText({
+      title: t("Agent: Reject with Reason"),
+      prompt: t("The agent reads it before its next step, or with your next task."),
+      placeholder: t("Reason (optional)"),
+    });
+    if (reason === undefined) return;
+    const given = reason.trim();
+    await this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
+  }
+
+  /**
+   * Makes a decision and shows what failed. Ignores a decision on a hunk or file that is already decided, and one on a
+   * target for which another decision is in progress: VS Code still shows the CodeLens of a change for half a second
+   * after its decision. Returns undefined if the decision was not made.
+   */
+  async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
+    const key = JSON.stringify([params.sessionId, params.target]);
+    if (this.deciding.has(key) || !this.isStillPending(params)) return undefined;
+    this.deciding.add(key);
+    try {
+      return await this.decideOnce(decision, params, part);
+    } finally {
+      this.deciding.delete(key);
+    }
+  }
+
+  private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
+    const { sessionId, target } = params;
+    const name = decision === "accept" ? method.accept : method.reject;
+    const before = this.store.get(sessionId)?.edits;
+    const isUpToDate = (params.version ?? (part?.shown ?? before)?.version) === before?.version;
+    const amended = decision === "accept" ? await this.saveEditedProposals(sessionId, target) : "clean";
+    if (amended === "stop") return undefined;
+    // the version that the user saw, with their own edit: if the target has changed since, the server refuses
+    const current = this.store.get(sessionId)?.edits;
+    const isSaved = amended === "saved" && isUpToDate;
+    const shown = isSaved ? current : (part?.shown ?? current);
+    const seen = isSaved || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
+    const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
+    const result = await this.perform(
+      () => this.decideAsShown(name, asked, shown),
+      // no message if an earlier decision included this one
+      () => this.isStillPending(params),
+    );
+    if (result) this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
+    return result;
+  }
+
+  /** Undoes the last decision. */
+  async undo(): Promise<void> {
+    await this.undoOrRedo("undo");
+  }
+
+  async redo(): Promise<void> {
+    await this.undoOrRedo("redo");
+  }
+
+  /** Undoes what the user accepted of a plan step, even if the user has made other decisions since. */
+  async undoStep(sessionId: string, item: string, content: string): Promise<void> {
+    const result = await this.perform(() => this.server.request(method.undo, { sessionId, item }));
+    if (!hasOutcome(result, "applied")) return;
+    this.store.decisions.record([], sessionId);
+    showBriefly(t("Undone: {0}", content));
+  }
+
+  /** Runs one undo or redo at a time, because each depends on the result of the one before. */
+  private undoOrRedo(direction: Direction): Promise<void> {
+    return (this.lastUndoOrRedo = this.lastUndoOrRedo.then(() => this.undoOrRedoNow(direction)));
+  }
+
+  /** Undoes or redoes the last decision, in every session that it changed. */
+  private async undoOrRedoNow(direction: Direction): Promise<void> {
+    const labelKey = `${direction}Label` as const;
+    const sessions = this.store.sessionsWith(labelKey);
+    const known = this.store.decisions.pop(direction, (id) => sessions.some((session) => session.id === id));
+    // the order of the decisions of an earlier window is unknown, so the active session comes first
+    const steps = known.length > 0 ? known : sessions.slice(0, 1).map(({ id }) => id);
+    if (steps.length === 0)
+      void showInformation(direction === "undo" ? t("There is nothing to undo.") : t("There is nothing to redo."));
+    const [done, left, labels]: [DecisionSteps, DecisionSteps, string[]] = [[], [], []];
+    for (const sessionId of steps) {
+      const label = this.store.get(sessionId)?.edits?.[labelKey];
+      if (!label) continue;
+      const result = await this.perform(() => this.server.request(method[direction], { sessionId }));
+      if (!result || hasOutcome(result, "failed")) left.push(sessionId);
+      if (!result) continue;
+      done.push(sessionId);
+      labels.push(label);
+    }
+    this.store.decisions.push(direction, done, left);
+    if (labels.length === 0) return;
+    const shownLabels = labels.join(", ");
+    showBriefly(direction === "undo" ? t("Undone: {0}", shownLabels) : t("Redone: {0}", shownLabels));
+  }
+
+  /**
+   * Sends a decision. If the server refuses a decision on everything because proposals have changed since, but the user
+   * has seen all that are left, sends it again for these. An earlier part of the same decision may have removed the
+   * others.
+   */
+  private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
+    try {
+      return await this.server.request<ReviewResult>(name, params);
+    } catch (error) {
+      const now = this.store.get(params.sessionId)?.edits;
+      const stale =
+        (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
+      if (!stale || !shown || !now || !allWasShown(shown, now)) throw error;
+      if (now.files.length === 0) return { outcomes: [], edits: now };
+      return this.server.request<ReviewResult>(name, { ...params, version: now.version });
+    }
+  }
+
+  /**
+   * Sends a request and shows what failed. If `isRelevant` returns false after the request, shows neither failed
+   * outcomes nor a refusal because something changed. Returns undefined if the request failed.
+   */
+  private async perform(
+    request: () => Promise<ReviewResult>,
+    isRelevant: () => boolean = () => true,
+  ): Promise<ReviewResult | undefined> {
+    const result = await orShowWarning(async () => {
+      try {
+        return await request();
+      } catch (error) {
+        if ((error as { code?: unknown }).code === STALE && !isRelevant()) return undefined;
+        throw error;
+      }
+    });
+    if (result && isRelevant()) showFailures(result);
+    return result;
+  }
+
+  /**
+   * Whether the target is a hunk that is still as the user saw it, and not in conflict. An id is enough to tell,
+   * because it is derived from the hunk's content. VS Code updates its CodeLenses only half a second after a decision,
+   * and the user may click another CodeLens before that. Always false with a `resolution`.
+   */
+  private isUnchangedHunk({ sessionId, target, resolution }: DecideParams): boolean {
+    if (!("hunk" in target) || resolution !== undefined) return false;
+    return hunkOf(this.store, sessionId, target)?.state === "pending";
+  }
+
+  /** Whether the target of a decision still exists. Always true if the target is not a hunk or a file. */
+  private isStillPending({ sessionId, target }: DecideParams): boolean {
+    if (!("uri" in target)) return true;
+    if ("hunk" in target) return hunkOf(this.store, sessionId, target) !== undefined;
+    return fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) !== undefined;
+  }
+
+  /**
+   * Saves the user's unsaved edits in diffs of the target, because they are part of what the user accepts. Returns
+   * `stop` if the user must act first: an edit could not be saved, or it changed a hunk of the target.
+   */
+  private async saveEditedProposals(sessionId: string, target: Target): Promise<"clean" | "saved" | "stop"> {
+    const session = this.store.get(sessionId);
+    const documents = unsavedProposals(sessionId).filter(({ uri }) => {
+      const file = fileOf(session, uri.path);
+      return file && isFileInTarget(target, file);
+    });
+    for (const document of documents) {
+      // if it cannot be saved, VS Code shows the reason
+      if (!(await document.save())) return "stop";
+    }
+    if (documents.length === 0) return "clean";
+    if (!hunksIn(target).every((hunk) => hunkOf(this.store, sessionId, hunk))) {
+      void showInformation(t("Your edit was saved to the proposal. Review it, then accept."));
+      return "stop";
+    }
+    return "saved";
+  }
+}
+
+export function targetOf(
+  row: Exclude<EditRow, CheckRow>,
+): { all: true } | { uri: string } | { uri: string; hunk: string } {
+  switch (row.kind) {
+    case "session":
+      return { all: true };
+    case "file":
+      return { uri: row.file.uri };
+    case "hunk":
+      return { uri: row.file.uri, hunk: row.hunk.id };
+  }
+}
+
+function isFileInTarget(target: Target, file: FileEdits): boolean {
+  const path = vscode.Uri.parse(file.uri).path;
+  if ("uri" in target) return vscode.Uri.parse(target.uri).path === path;
+  if ("changes" in target) return target.changes.some(({ uri }) => vscode.Uri.parse(uri).path === path);
+  return "all" in target || file.itemIds.includes(target.item);
+}
+
+function hunksIn(target: Target): { uri: string; hunk: string }[] {
+  const changes = "changes" in target ? target.changes : "hunk" in target ? [target] : [];
+  return changes.flatMap(({ uri, hunk }) => (hunk === null ? [] : [{ uri, hunk }]));
+}
+
+function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {
+  return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
+}
+
+const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean =>
+  result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
+
+function showFailures(result: ReviewResult): void {
+  const failed = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
+  if (failed.length === 0) return;
+  void showWarning(failureSummary(failed.map(({ uri, message }) => ({ name: relative(uri), message }))));
+}

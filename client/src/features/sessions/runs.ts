@@ -1,0 +1,407 @@
+// Starts runs in a new or an existing session, stops them, and reports how they end.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { oneOrMany } from "../../ui/format";
+import type { ModelAccess } from "../../server/modelAccess";
+import { contextItems, selectedTextItem } from "../../context/contextItems";
+import { editorContext, isEditorContextOn, type Omission } from "../../context/editorContext";
+import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
+import { workspacePath } from "../../ui/folders";
+import type { Prompts } from "./prompt";
+import { messageOf, NotStarted, ServerGone } from "../../server/errors";
+import type { AgentServer } from "../../server/server";
+import { configuredCloud } from "../../server/settings";
+import type { Session } from "../../state/session";
+import type { Store } from "../../state/store";
+import { sessionName } from "../questions/noticeTexts";
+import { earlyEnd, pauseReason, isReadyToGo } from "../../state/waiting";
+import { plainSummary } from "../../ui/text";
+import { showError, showInformation } from "../../ui/show";
+
+/** A task with a prompt. */
+interface PromptTask {
+  readonly prompt: string;
+  /** The files, lines and other items that the task is about, in addition to those that its prompt mentions. */
+  readonly context?: readonly ContextItem[];
+  /**
+   * What the user removed from the context; may be empty. Given only for a task from the conversation. The conversation
+   * then keeps the focus.
+   */
+  readonly omitted?: readonly Omission[];
+}
+
+type Task = PromptTask | { readonly continue: Continuation };
+
+/** What the conversation shows in place of a prompt. */
+const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Start the plan") };
+
+const CREATE_RULES =
+  "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
+  "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
+  "that its code follows. Include only what an agent cannot see at a glance, in at most 60 lines.";
+
+export class Runs {
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly prompts: Prompts,
+    private readonly access: ModelAccess,
+    /** Whether the user sees the session's conversation, so that no message is needed. */
+    private readonly isSeen: (sessionId: string) => boolean,
+  ) {}
+
+  /** Runs a task in a new session. Asks for the task if none is given. */
+  async runTask(given?: string): Promise<void> {
+    if (!canRunHere()) return;
+    const prompt = given ?? (await this.prompts.ask(t("Agent: Run Task")));
+    if (prompt !== undefined) await this.run(undefined, { prompt });
+  }
+
+  /**
+   * Runs a task from the conversation, in the given session or in a new one. Returns false if it did not start, else
+   * true when it has ended.
+   */
+  send(
+    sessionId: string | undefined,
+    prompt: string,
+    mode: Mode,
+    omitted: readonly Omission[],
+    context: readonly ContextItem[],
+  ): Promise<boolean> {
+    return this.run(sessionId, { prompt, omitted, context }, mode);
+  }
+
+  /**
+   * Runs a task about files, or lines in them, in a new session. If only a title is given, asks for the task in a box
+   * with this title.
+   */
+  async runOn(
+    context: readonly ContextItem[],
+    task: { prompt: string } | { title: string },
+    mode?: Mode,
+  ): Promise<void> {
+    if (!canRunHere()) return;
+    const isTyped = "title" in task;
+    const prompt = isTyped ? await this.prompts.ask(task.title) : task.prompt;
+    if (prompt !== undefined) await this.run(undefined, { prompt, context }, mode, isTyped);
+  }
+
+  /**
+   * Asks for a task about these files and folders, and runs it in a new session. Leaves out those that are outside of
+   * the workspace, and does nothing if none is left.
+   */
+  async runOnFiles(uris: readonly vscode.Uri[]): Promise<void> {
+    const [first, ...others] = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    if (!first) return;
+    const what = others.length === 0 ? workspacePath(first) : t("{0} files", others.length + 1);
+    const context = [first, ...others].map((uri): ContextItem => ({ kind: "file", uri: uri.toString() }));
+    await this.runOn(context, { title: t("Agent: Run Task on {0}", what) });
+  }
+
+  /** Runs a task in a new session that proposes a file with the project's rules for agents. */
+  createRules(): Promise<void> {
+    return this.runOn([], { prompt: CREATE_RULES });
+  }
+
+  /** Asks for a task and lets the agent only plan it, in a new session. */
+  async planFirst(): Promise<void> {
+    if (!canRunHere()) return;
+    const prompt = await this.prompts.ask(t("Agent: Run Task (Plan First)"));
+    if (prompt !== undefined) await this.run(undefined, { prompt }, "plan");
+  }
+
+  /** Approves the plan of a session, by default the active one, and starts the work. */
+  async go(sessionId = this.store.active?.id): Promise<void> {
+    const session = sessionId === undefined ? undefined : this.store.get(sessionId);
+    if (session && isReadyToGo(session)) await this.run(session.id, { continue: "plan" });
+    else void showInformation(t("No plan is waiting for approval."));
+  }
+
+  /** Continues the paused run of a session, by default the active one, in the mode that it had. */
+  async continueRun(sessionId = this.store.active?.id): Promise<void> {
+    const session = sessionId === undefined ? undefined : this.store.get(sessionId);
+    if (session && pauseReason(session) !== undefined) await this.run(session.id, { continue: "paused" }, session.mode);
+    else void showInformation(t("No run is paused."));
+  }
+
+  /** Continues a session's run that failed or was stopped, in the mode that it had. */
+  async retry(sessionId: string): Promise<void> {
+    const session = this.store.get(sessionId);
+    if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
+  }
+
+  /** Continues a session whose run failed. If it failed because of the API key, asks for the key first. */
+  async retryFailed(sessionId: string): Promise<void> {
+    const session = this.store.get(sessionId);
+    const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
+    await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
+  }
+
+  /** Asks for the API key, then continues the session's run. Does nothing if the user enters no key. */
+  async setKeyAndRetry(sessionId: string): Promise<void> {
+    if (!(await this.access.setApiKey())) return;
+    await this.server.sendApiKey();
+    await this.retry(sessionId);
+  }
+
+  /** Asks for a question and sends it in the active session or a new one. The agent answers but changes nothing. */
+  async sendQuestion(): Promise<void> {
+    if (!canRunHere()) return;
+    const session = this.store.active;
+    if (session && warnIfRunning(session)) return;
+    const prompt = await this.prompts.ask(t("Agent: Send Question"), t("What do you want to know?"));
+    if (prompt !== undefined) await this.run(session?.id, { prompt }, "ask");
+  }
+
+  /**
+   * Asks for another task and runs it in the active session, or in a new one if none is active. `title` makes the title
+   * of the box from the session's title.
+   */
+  async followUp(title = (task: string): string => t("Agent: Follow Up on “{0}”", task)): Promise<void> {
+    const session = this.store.active;
+    if (!session) {
+      await this.runTask();
+      return;
+    }
+    if (warnIfRunning(session) || !canRunHere()) return;
+    const prompt = await this.prompts.ask(title(session.title));
+    if (prompt !== undefined) await this.run(session.id, { prompt });
+  }
+
+  /** Stops all runs, or the run of one session. */
+  async stop(sessionId?: string): Promise<void> {
+    const running = this.store.sessions.filter(({ id, running }) => running && (sessionId ?? id) === id);
+    if (running.length === 0) void showInformation(t("The agent is not running."));
+    // the server does not know a session that is starting; to stop it, its placeholder is removed
+    const known = running.filter(({ id, isStarting }) => !(isStarting && this.store.endStart(id)));
+    for (const { id } of known) this.store.stopRun(id);
+    await Promise.all(known.map(({ id }) => this.server.request(method.cancel, { sessionId: id })));
+  }
+
+  /** Runs the text of the active document as a task in a new session. Closes the document if it is a task document. */
+  async runDocument(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const prompt = editor?.document.getText().trim();
+    if (!prompt) {
+      void showInformation(t("Write the task first."));
+      return;
+    }
+    if (!canRunHere()) return;
+    // nothing is lost, because running the task adds it to the history
+    if (editor?.document.languageId === "fairlead-task")
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    await this.runTask(prompt);
+  }
+
+  /**
+   * Runs a task and reports its end. Returns true when the run has ended and the user has closed the message about it;
+   * false if it did not start.
+   *
+   * `mode`: null only for a task that continues a run; the server then uses the mode that the run had.
+   * `isTyped`: whether the user typed the prompt. The history then contains it. If the run cannot start, the next box
+   * begins with it, unless the task comes from the conversation, which restores the text itself.
+   */
+  private async run(
+    sessionId: string | undefined,
+    task: Task,
+    mode: Mode | null = "agent",
+    isTyped = true,
+  ): Promise<boolean> {
+    if (!canRunHere()) return false;
+    let id = sessionId;
+    let isStarted = false;
+    const isFromConversation = "omitted" in task;
+    const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
+    if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
+    try {
+      id ??= await this.newSession(shown, mode, !isFromConversation);
+      if (id === undefined || !(await this.makeReady())) {
+        if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
+        return false;
+      }
+      const runNumber = this.store.startRun(id, shown, mode).runsStarted;
+      isStarted = true;
+      // the conversation shows the answer
+      if (mode === "ask" && !isFromConversation) await vscode.commands.executeCommand("fairlead.showConversation");
+      const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
+        if (id !== undefined && !(error instanceof ServerGone))
+          this.store.endRun(id, runNumber, { stopReason: "error", message: String(error), record: "" });
+        throw error;
+      });
+      this.store.endRun(id, runNumber, result);
+      await this.showResult(result, mode);
+    } catch (error) {
+      const interrupted = id;
+      const resume = interrupted === undefined ? undefined : () => this.retry(interrupted);
+      await this.showFailure(error, resume);
+    }
+    return isStarted;
+  }
+
+  /**
+   * Creates a session and returns its id. While the server starts, a placeholder already shows the task. Returns
+   * undefined if the user configures no access to a model or stops the task, or if the server does not start.
+   */
+  private async newSession(prompt: string, mode: Mode | null, showPlan: boolean): Promise<string | undefined> {
+    let starting: string | undefined;
+    const begin = (): void => {
+      starting = this.store.showStarting(prompt, mode);
+      if (showPlan) void vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+    };
+    try {
+      if (!(await this.makeReady(begin))) return undefined;
+      const { sessionId } = await this.server.request<{ sessionId: string }>(method.createSession, {});
+      if (starting !== undefined && this.store.get(starting)) return sessionId;
+      await this.server.request(method.deleteSession, { sessionId });
+      return undefined;
+    } finally {
+      if (starting !== undefined) this.store.endStart(starting);
+    }
+  }
+
+  /**
+   * Asks for access to a model if none is configured, calls `onStart`, and then starts the server, which can take a
+   * while. Returns whether a run can start.
+   */
+  private async makeReady(onStart?: () => void): Promise<boolean> {
+    const isConfigured = await this.access.isConfigured();
+    if (!isConfigured && !(await this.access.ask())) return false;
+    onStart?.();
+    try {
+      await (isConfigured ? this.server.started() : this.server.sendApiKey());
+      return true;
+    } catch (error) {
+      if (error instanceof NotStarted) return false;
+      throw error;
+    }
+  }
+
+  private async requestRun(sessionId: string, task: Task, mode: Mode | null): Promise<RunResult> {
+    return this.server.request(method.runTask, {
+      ...(await paramsOf(task, sessionId)),
+      sessionId,
+      ...(mode && { mode }),
+    });
+  }
+
+  private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
+    if (error instanceof NotStarted) return;
+    if (!(error instanceof ServerGone)) {
+      void showError(messageOf(error));
+      return;
+    }
+    const what = error.isRequested ? t("The server was stopped.") : t("The server crashed.");
+    const chosen = await (error.isRequested ? showInformation : showError)(
+      resume ? t("{0} Your files are unchanged. Continue?", what) : t("{0} Your files are unchanged.", what),
+      ...(resume ? [t("Continue")] : []),
+      t("Show Log"),
+    );
+    if (chosen === t("Continue")) await resume?.();
+    if (chosen === t("Show Log")) await vscode.commands.executeCommand("fairlead.showLog");
+  }
+
+  private async showResult(result: RunResult, mode: Mode | null): Promise<void> {
+    const session = this.store.get(result.sessionId);
+    const files = session?.edits?.files.length ?? 0;
+    if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;
+    if (result.error) {
+      const actions =
+        result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
+      const chosen = await showError(`${sessionName(session)}: ${result.message}`, ...actions);
+      if (chosen === undefined || !this.show(result.sessionId)) return;
+      if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
+      if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
+      return;
+    }
+    if (mode === "ask" && result.stopReason === "end_turn") return;
+    // no message, because a notice and a row in the plan show the pause until the user continues
+    if (session?.pause) return;
+    if (isReadyToGo(session)) {
+      await this.showPlanReady(result.sessionId);
+      return;
+    }
+    const actions = files > 0 ? [t("Review Changes"), t("Show Conversation")] : [t("Show Conversation")];
+    const who = sessionName(session);
+    const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
+    const chosen = await showInformation(
+      [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
+      ...actions,
+    );
+    if (chosen === undefined || !this.show(result.sessionId)) return;
+    if (chosen === t("Review Changes")) await vscode.commands.executeCommand("fairlead.reviewAll");
+    if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
+  }
+
+  /** Shows the session that a message is about. If the user has deleted it, says so and returns false. */
+  private show(sessionId: string): boolean {
+    const exists = this.store.show(sessionId);
+    if (!exists) void showInformation(t("This session was deleted."));
+    return exists;
+  }
+
+  private async showPlanReady(sessionId: string): Promise<void> {
+    const plan = this.store.get(sessionId)?.plan;
+    const steps = (plan?.total ?? 0) - (plan?.completed ?? 0);
+    const who = sessionName(this.store.get(sessionId));
+    const chosen = await showInformation(
+      oneOrMany(
+        steps,
+        t("{0}: the plan has 1 step. Edit it if you like, then choose Go.", who),
+        t("{0}: the plan has {1} steps. Edit it if you like, then choose Go.", who, steps),
+      ),
+      t("Go"),
+      t("Show Plan"),
+    );
+    if (chosen === undefined || !this.show(sessionId)) return;
+    if (chosen === t("Go")) await this.go(sessionId);
+    if (chosen === t("Show Plan")) await vscode.commands.executeCommand("fairlead.plan.focus");
+  }
+}
+
+/** Returns whether the session is running. If it is, tells the user to wait or to stop it. */
+function warnIfRunning(session: Session): boolean {
+  if (session.running)
+    void showInformation(t("This session is still running. Stop it first, or wait until it has ended."));
+  return session.running;
+}
+
+/** Returns the params of `agent/runTask`, apart from the session and the mode. */
+async function paramsOf(task: Task, sessionId: string): Promise<object> {
+  if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext(sessionId) };
+  const { omitted = [] } = task;
+  const editor = omitted.includes("editor") ? undefined : editorContext(sessionId, omitted);
+  const isSelectionSent = isEditorContextOn() && omitted.length === 0;
+  const selected = isSelectionSent ? selectedTextItem(sessionId) : undefined;
+  const context: ContextItem[] = [
+    ...(task.context ?? []),
+    ...(await contextItems(task.prompt, sessionId)),
+    ...(selected ? [selected] : []),
+  ];
+  return { prompt: task.prompt, context, ...(editor && { editor }) };
+}
+
+/** Returns whether a task can run in this window. If not, shows what is missing, with a button. */
+function canRunHere(): boolean {
+  if (!vscode.workspace.workspaceFolders?.length) {
+    void showErrorWithButton(
+      t("No folder is open. Open the folder that the agent should work in."),
+      t("Open Folder"),
+      "vscode.openFolder",
+    );
+    return false;
+  }
+  if (!vscode.workspace.isTrusted) {
+    void showErrorWithButton(
+      t("The agent runs only in a workspace that you trust."),
+      t("Manage Trust"),
+      "workbench.trust.manage",
+    );
+    return false;
+  }
+  return true;
+}
+
+async function showErrorWithButton(message: string, button: string, command: string): Promise<void> {
+  if (await showError(message, button)) await vscode.commands.executeCommand(command);
+}

@@ -1,0 +1,94 @@
+// The rows of the Sessions view. Pure.
+
+import { t } from "@vscode/l10n";
+import { oneOrMany, countText } from "../../ui/format";
+import type { SessionRow } from "../../wire/protocolStates";
+import type { Session } from "../../state/session";
+import { openRequests } from "../../state/waiting";
+import type { Appearance, Row } from "../../ui/row";
+import { capitalized } from "../../ui/text";
+
+export interface SessionNode extends Row {
+  readonly sessionId: string;
+  readonly state: SessionRow["state"] | "elsewhere";
+  /** Whether the other views show this session. */
+  readonly isShown: boolean;
+}
+
+const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: t("waiting for you") };
+const APPEARANCES: Record<SessionRow["state"], Appearance> = {
+  running: { icon: "sync~spin", color: "charts.blue", word: t("running") },
+  paused: { icon: "debug-pause", color: "charts.yellow", word: t("paused") },
+  idle: { icon: "circle-outline", word: t("idle") },
+};
+const DONE: Appearance = { icon: "pass", color: "charts.green", word: t("done") };
+const ELSEWHERE: Appearance = { icon: "lock", word: t("open in another window") };
+
+/** A row for each listed session, in the same order. `now` is in milliseconds since the epoch. */
+export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
+  return sessions.flatMap((session) => (session.row ? [node(session, session.row, session === shown, now)] : []));
+}
+
+function node(session: Session, row: SessionRow, isShown: boolean, now: number): SessionNode {
+  const label = session.title || t("New session");
+  if (row.openElsewhere) return elsewhereNode(session.id, label, isShown);
+  const look =
+    openRequests(session) > 0
+      ? WAITING
+      : row.state === "idle" && row.total > 0 && row.completed === row.total
+        ? DONE
+        : APPEARANCES[row.state];
+  const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
+  const files = row.pendingFiles > 0 ? countText(row.pendingFiles, "file") : "";
+  const review = files && t("{0} to review", files);
+  const when = ago(now - Date.parse(row.updatedAt));
+  const word = look === WAITING || row.state === "paused" ? look.word : "";
+  return {
+    sessionId: session.id,
+    state: row.state,
+    isShown,
+    label,
+    description: [word, count, files, when].filter(Boolean).join(" · "),
+    tooltip: [label, capitalized(look.word), count && t("{0} steps", count), review, capitalized(when)]
+      .filter(Boolean)
+      .join("\n"),
+    icon: look.icon,
+    color: look.color,
+    screenReaderLabel: [
+      label,
+      isShown ? t("shown") : "",
+      look.word,
+      count && t("{0} of {1}", row.completed, countText(row.total, "step")),
+      review,
+      when,
+    ]
+      .filter(Boolean)
+      .join(", "),
+  };
+}
+
+/** The row of a session whose state only another window knows. */
+function elsewhereNode(sessionId: string, label: string, isShown: boolean): SessionNode {
+  const { icon, word } = ELSEWHERE;
+  return {
+    sessionId,
+    state: "elsewhere",
+    isShown,
+    label,
+    description: word,
+    tooltip: `${label}\n${capitalized(word)}`,
+    icon,
+    color: undefined,
+    screenReaderLabel: [label, isShown ? t("shown") : "", word].filter(Boolean).join(", "),
+  };
+}
+
+/** Returns how long ago something was: `just now`, `5 min ago`, `2 h ago`, `3 days ago`. */
+export function ago(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return t("just now");
+  if (minutes < 60) return t("{0} min ago", minutes);
+  if (minutes < 24 * 60) return t("{0} h ago", Math.floor(minutes / 60));
+  const days = Math.floor(minutes / (24 * 60));
+  return oneOrMany(days, t("1 day ago"), t("{0} days ago", days));
+}

@@ -1,0 +1,154 @@
+// The user's actions on sessions: show, continue, steer and delete. Also loads the transcripts of earlier windows.
+
+import { t } from "@vscode/l10n";
+import type * as vscode from "vscode";
+import { oneOrMany } from "../../ui/format";
+import { method, type OpenedSession } from "../../wire/protocol";
+import type { Runs } from "./runs";
+import { orShowWarning } from "../../server/errors";
+import type { AgentServer } from "../../server/server";
+import { sessionNodes, type SessionNode } from "./sessionRows";
+import type { Session } from "../../state/session";
+import type { Store } from "../../state/store";
+import { askForText, pick, showBriefly, showInformation, showWarning } from "../../ui/show";
+
+export class Sessions implements vscode.Disposable {
+  /** The sessions whose transcript was requested. A failed request does not count. */
+  private readonly requestedTranscripts = new Set<string>();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly runs: Runs,
+  ) {
+    this.unsubscribe = store.onChange((change, session) => {
+      if (session === store.active) this.loadTranscript(session, change === "sessions");
+    });
+  }
+
+  dispose(): void {
+    this.unsubscribe();
+  }
+
+  /**
+   * Makes all views show this session. Runs in other sessions continue. Returns false if another window has it open, as
+   * the user has seen, or if it does not exist anymore.
+   */
+  async show(sessionId: string): Promise<boolean> {
+    // the other window may have closed it just now
+    const isElsewhere = this.store.get(sessionId)?.row?.openElsewhere === true;
+    if (isElsewhere && !(await orShowWarning(() => this.open(sessionId)))) return false;
+    return this.store.show(sessionId);
+  }
+
+  /** Shows the given session, or an idle one that the user picks. Then asks for another task and runs it there. */
+  async continueSession(sessionId?: string): Promise<void> {
+    const session = sessionId === undefined ? await this.pickIdleSession() : this.store.get(sessionId);
+    if (!session || !(await this.show(session.id))) return;
+    await this.runs.followUp((task) => t("Agent: Continue “{0}”", task));
+  }
+
+  /**
+   * Asks for a message, and sends it to the active session if that is running, else to the only running session. If
+   * there is no such session, only says so.
+   */
+  async steer(): Promise<void> {
+    const session = this.steerable();
+    if (!session) {
+      void showInformation(t("This session is not running. Use “Agent: Follow Up” to continue."));
+      return;
+    }
+    if (warnIfStarting(session)) return;
+    const texts = {
+      title: t("Agent: Tell the Agent (“{0}”)", session.title),
+      prompt: t("The agent reads this after its current action."),
+      placeholder: t("What should the agent know?"),
+    };
+    const text = await askForText(texts, { ignoreFocusOut: true });
+    if (text !== undefined && text.trim() !== "") await this.sendMessage(session.id, text);
+  }
+
+  /**
+   * Sends a message to a running session. Returns whether the server has queued it. If not, the user has seen why. If
+   * the message arrives too late for the run, the model reads it with the next prompt.
+   */
+  async sendMessage(sessionId: string, text: string): Promise<boolean> {
+    if (warnIfStarting(this.store.get(sessionId))) return false;
+    const params = { sessionId, text };
+    const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
+    if (queued) showBriefly(t("Message queued."));
+    return queued !== undefined;
+  }
+
+  /** Deletes a session. If undecided changes would be lost, asks for confirmation first. */
+  async delete({ sessionId }: SessionNode): Promise<void> {
+    const session = this.store.get(sessionId);
+    const files = session?.row?.pendingFiles ?? 0;
+    if (session && files > 0) {
+      const detail = oneOrMany(
+        files,
+        t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
+        t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),
+      );
+      const sure = await showWarning(t("Delete “{0}”?", session.title), { modal: true, detail }, t("Delete"));
+      if (sure === undefined) return;
+    }
+    const deleted = await orShowWarning(() => this.server.request<null>(method.deleteSession, { sessionId }));
+    if (deleted === undefined) return;
+    this.store.remove(sessionId);
+    const shown = this.store.active;
+    if (shown) this.store.show(shown.id);
+  }
+
+  private steerable(): Session | undefined {
+    const running = this.store.sessions.filter((session) => session.running);
+    return running.find((session) => session === this.store.active) ?? (running.length === 1 ? running[0] : undefined);
+  }
+
+  private async pickIdleSession(): Promise<Session | undefined> {
+    const idle = this.store.listed.filter(({ running, row }) => !running && !row?.openElsewhere);
+    if (idle.length === 0) {
+      void showInformation(t("There is no session to continue."));
+      return undefined;
+    }
+    const choices = sessionNodes(idle, this.store.active, Date.now()).map(
+      ({ icon, label, description, sessionId }) => ({ icon, label, description, sessionId }),
+    );
+    const chosen = await pick(choices, {
+      title: t("Agent: Continue Session"),
+      placeholder: t("Choose the session to continue."),
+    });
+    return chosen && this.store.get(chosen.sessionId);
+  }
+
+  /**
+   * Requests the transcript of a session of an earlier window. If the server refuses, the next change of the session
+   * requests it again, because an earlier server may still have the session open. `isChosen`: whether the user has just
+   * chosen the session. Only then is a refusal shown.
+   */
+  private loadTranscript({ id, row, entries }: Session, isChosen: boolean): void {
+    if (row?.openElsewhere && !isChosen) return;
+    // a session without a title has not run yet
+    if (!row?.title || entries.length > 0 || this.requestedTranscripts.has(id)) return;
+    this.requestedTranscripts.add(id);
+    void this.requestTranscript(id, isChosen);
+  }
+
+  private async requestTranscript(sessionId: string, isChosen: boolean): Promise<void> {
+    const open = (): Promise<OpenedSession> => this.open(sessionId);
+    const opened = await (isChosen ? orShowWarning(open) : open().catch(() => undefined));
+    if (opened) this.store.addTranscript(opened);
+    else this.requestedTranscripts.delete(sessionId);
+  }
+
+  private open(sessionId: string): Promise<OpenedSession> {
+    return this.server.request(method.openSession, { sessionId });
+  }
+}
+
+/** Returns whether the session is only a placeholder. If it is, tells the user to try again. */
+function warnIfStarting(session: Session | undefined): boolean {
+  if (session?.isStarting) void showInformation(t("The task is starting. Send this in a moment."));
+  return session?.isStarting === true;
+}

@@ -1,0 +1,45 @@
+// The Sessions view: all sessions of this workspace with their state.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { sessionNodes, type SessionNode } from "./sessionRows";
+import type { Store } from "../../state/store";
+import { openRequests } from "../../state/waiting";
+import { showHeader, type TreeItem } from "../../ui/show";
+import { rowItem, StoreTree } from "../../ui/tree";
+
+const MINUTE = 60_000;
+
+export class SessionsView extends StoreTree<SessionNode> {
+  /** Updates the "5 min ago" of the rows. */
+  private readonly clock = setInterval(() => {
+    if (this.view.visible) this.scheduleUpdate();
+  }, MINUTE);
+
+  constructor(private readonly store: Store) {
+    super("fairlead.sessions", store, (change) => ["list", "sessions", "approvals"].includes(change));
+  }
+
+  getTreeItem(node: SessionNode): TreeItem {
+    const item = rowItem(node, vscode.TreeItemCollapsibleState.None, node.isShown);
+    item.id = node.sessionId;
+    item.contextValue = `session ${node.state}`;
+    item.command = { command: "fairlead.showSession", title: t("Show"), arguments: [node] };
+    return item;
+  }
+
+  override dispose(): void {
+    clearInterval(this.clock);
+    super.dispose();
+  }
+
+  protected rows(node: SessionNode | undefined): SessionNode[] {
+    return node ? [] : sessionNodes(this.store.listed, this.store.active, Date.now());
+  }
+
+  protected updateHeader(): void {
+    const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
+    const badge = { value: others.length, tooltip: t("Another session is waiting for you") };
+    showHeader(this.view, { badge: others.length > 0 ? badge : undefined });
+  }
+}

@@ -1,0 +1,387 @@
+// The last known state of one session, and how the server's events change it. Pure.
+
+import { t } from "@vscode/l10n";
+import type {
+  AgentEvent,
+  ApproveParams,
+  AskParams,
+  CommandStarted,
+  Mode,
+  OpenedSession,
+  RunResult,
+  UsageEvent,
+} from "../wire/protocol";
+import type { Edits, Plan, PlanItem, SessionRow } from "../wire/protocolStates";
+import { failureText } from "../features/plan/commandOutput";
+
+/** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
+export type Entry = Readonly<
+  /**
+   * `checkpoint` is the number of the state before the prompt, to which the session can be rewound. Null until the run
+   * has begun, and for an entry without such a state, such as a continuation.
+   */
+  | { kind: "prompt"; text: string; checkpoint: number | null; pictures?: readonly string[] }
+  | { kind: "steered"; text: string }
+  | { kind: "text"; text: string }
+  | { kind: "thinking"; text: string }
+  | {
+      kind: "tool";
+      /** Empty for a call from a transcript. */
+      id: string;
+      name: string;
+      title: string;
+      locations: readonly { uri: string; line: number | null }[];
+      /** The output of its command so far; see `OUTPUT_LIMIT`. */
+      output: string;
+      outcome: "running" | "ok" | "error";
+      result: string;
+      /**
+       * Why its command failed, such as `exit code 1`; empty if it succeeded, was stopped on purpose or has not ended.
+       */
+      failure: string;
+    }
+  /** A plan item began. */
+  | { kind: "step"; itemId: string; content: string }
+  | { kind: "note"; text: string }
+  | { kind: "context"; title: string; text: string }
+  | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
+  /**
+   * `errorKind` is the kind of the error with which the server ended the run; empty if there was none, or if the
+   * request itself failed.
+   */
+  | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
+>;
+
+export type PromptEntry = Extract<Entry, { kind: "prompt" }>;
+export type EndEntry = Extract<Entry, { kind: "end" }>;
+export type ToolEntry = Extract<Entry, { kind: "tool" }>;
+/** How a run ended. */
+export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Partial<Pick<RunResult, "error">>;
+
+export interface Session {
+  readonly id: string;
+  /** The first line of the first prompt; empty before there is one. */
+  title: string;
+  /** The model of the last run, or `replay (FILE)` for a recording; empty before the first run in this window. */
+  model: string;
+  /**
+   * Whether a run that this window started is going on. False as soon as the user stops it, even if the server is still
+   * ending it.
+   */
+  running: boolean;
+  /** Whether this is a placeholder, which shows the user's task until the server has created the session. */
+  readonly isStarting: boolean;
+  /** The session's row in the server's list; undefined if it has none, for example because the server ended. */
+  row: SessionRow | undefined;
+  plan: Plan | undefined;
+  edits: Edits | undefined;
+  /** The usage of the last run so far. */
+  usage: UsageEvent | undefined;
+  /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
+  retry: { readonly at: number; readonly reason: string } | undefined;
+  entries: Entry[];
+  approvals: ApproveParams[];
+  questions: AskParams[];
+  /** The commands that are running, including background commands and the user's checks. */
+  commands: CommandStarted[];
+  /**
+   * Why the last run of this window paused; undefined if it did not pause, a later run has started, or the session was
+   * rewound. Does not cover a run of an earlier window: see `pauseReason`.
+   */
+  pause: { readonly reason: string } | undefined;
+  /** The mode of the last run; null if only the server knows it, as before the transcript arrives and after a rewind. */
+  mode: Mode | null;
+  /** The number of runs of this session that this window started. */
+  runsStarted: number;
+  /** The number of these runs that have ended, including those that were interrupted because the server ended. */
+  runsEnded: number;
+  /**
+   * The end entries of runs that the user stopped, by the run's number from 1. The server may still be ending these
+   * runs.
+   */
+  stoppedRuns: Map<number, EndEntry>;
+}
+
+/**
+ * What has changed. `list`: the session's row in the server's list. `sessions`: which sessions exist, or which one is
+ * active. `approvals`: the open approvals and questions. `run`: whether the session runs, and what its run uses and
+ * does (model, commands, retry, usage). `conversation`: only the entries.
+ */
+export type Change = "plan" | "edits" | "conversation" | "run" | "approvals" | "sessions" | "list";
+
+/** What events change, by kind. Other kinds change only the conversation, unless they end the wait for a retry. */
+const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
+  run_started: "run",
+  command: "run",
+  command_ended: "run",
+  retry: "run",
+  usage: "run",
+};
+
+/** Events that are shown even after the user stopped the run: what ended, and what it cost. */
+const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
+
+/** The prefix of the handles of checks, and of the call ids of checks that the user requested, also in a search. */
+export const CHECK_PREFIX = "check-";
+
+/** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for the user to do so. */
+export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
+
+/**
+ * The endings by stop reason (docs/protocol.md, `RunResult`), without those that are `done`. Only the client uses
+ * `lost`: the server has ended.
+ */
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  budget: "paused",
+  max_turn_requests: "paused",
+  loop: "paused",
+  cancelled: "stopped",
+  max_tokens: "unfinished",
+  lost: "unfinished",
+  error: "failed",
+};
+
+/** An entry stores at most this many characters of a command's output, the last ones, to limit memory. */
+const OUTPUT_LIMIT = 20_000;
+
+export function newSession(id: string, isStarting = false): Session {
+  return {
+    id,
+    title: "",
+    model: "",
+    running: false,
+    isStarting,
+    row: undefined,
+    plan: undefined,
+    edits: undefined,
+    usage: undefined,
+    retry: undefined,
+    pause: undefined,
+    entries: [],
+    approvals: [],
+    questions: [],
+    commands: [],
+    mode: null,
+    runsStarted: 0,
+    runsEnded: 0,
+    stoppedRuns: new Map(),
+  };
+}
+
+/**
+ * Returns the file name of the recording that replaces the session's model; empty if there is none, or no run has
+ * started.
+ */
+export function recordingOf(session: Session | undefined): string {
+  return /^replay \((.*)\)$/.exec(session?.model ?? "")?.[1] ?? "";
+}
+
+export const isReplay = (session: Session | undefined): boolean => recordingOf(session) !== "";
+
+/**
+ * Marks the current run as ended, and adds its end to the conversation. Also removes the run's approvals and all
+ * questions. Returns the added entry.
+ */
+export function closeRun(session: Session, result: RunEnd): EndEntry {
+  const end = endEntry(result);
+  session.running = false;
+  session.retry = undefined;
+  session.pause = endingOf(result) === "paused" ? { reason: result.message } : undefined;
+  // the approval of a protected file confirms the user's own accept, and does not belong to the run
+  session.approvals = session.approvals.filter(({ toolCallId }) => toolCallId === null);
+  session.questions = [];
+  session.entries.push(end);
+  return end;
+}
+
+export const endingOf = ({ stopReason }: Pick<RunEnd, "stopReason">): Ending => ENDINGS[stopReason] ?? "done";
+
+export function endEntry({ stopReason, message, record, error }: RunEnd): EndEntry {
+  return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
+}
+
+/** What the conversation shows for feedback, by the tag with which the feedback begins (docs/protocol.md). */
+const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
+  user_message: t("Message delivered."),
+  review: t("The agent was told about your decisions."),
+  plan_changed: t("The agent was told about your changes to the plan."),
+  files_changed: t("The agent was told which files have changed."),
+  new_errors: t("The agent was told about new errors in its proposals."),
+  folders: t("The agent was told which folders are open."),
+};
+
+/**
+ * Applies an event, and returns what it may have changed; undefined if it is ignored. Events of a search for the
+ * smallest set are ignored. While the server is still ending a run that the user stopped, all other events are ignored
+ * too, except final events and those of the user's checks.
+ */
+export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
+  if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
+  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_PREFIX);
+  if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
+  const retry = session.retry;
+  if (!isCheck) session.retry = undefined;
+  switch (event.kind) {
+    case "run_started":
+      session.model = event.model;
+      if (event.checkpoint !== null) setCheckpoint(session, event.checkpoint);
+      break;
+    case "text":
+    case "thinking": {
+      const last = session.entries.at(-1);
+      const isContinued = last?.kind === event.kind;
+      if (isContinued) session.entries.pop();
+      session.entries.push({ kind: event.kind, text: (isContinued ? last.text : "") + event.text });
+      break;
+    }
+    case "tool_started": {
+      const { toolCallId: id, name, title, locations } = event;
+      session.entries.push({ ...toolEntry(title, "running"), id, name, locations });
+      break;
+    }
+    case "command":
+      session.commands.push(event);
+      break;
+    case "command_ended": {
+      session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
+      changeTool(session, event.toolCallId, () => ({ failure: failureText(event) }));
+      break;
+    }
+    case "tool_output":
+      changeTool(session, event.toolCallId, ({ output }) => ({
+        output: (output + event.text).slice(-OUTPUT_LIMIT),
+      }));
+      break;
+    case "tool_finished":
+      changeTool(session, event.toolCallId, () => ({ outcome: event.isError ? "error" : "ok", result: event.text }));
+      break;
+    case "reminder":
+      session.entries.push({ kind: "note", text: t("The agent was reminded to update the plan.") });
+      break;
+    case "steered":
+      session.entries.push({ kind: "steered", text: event.text });
+      break;
+    case "context":
+      session.entries.push({ kind: "context", title: event.title, text: event.text });
+      namePictures(session.entries);
+      break;
+    case "rules":
+      session.entries.push({ kind: "rules", files: event.files });
+      break;
+    case "feedback": {
+      if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
+      const tag = /^<(\w+)/.exec(event.text)?.[1] ?? "";
+      session.entries.push({ kind: "note", text: FEEDBACK_NOTES[tag] ?? t("The agent was told about your changes.") });
+      break;
+    }
+    case "retry": {
+      const seconds = (event.delayMs / 1000).toFixed(1);
+      session.entries.push({ kind: "note", text: t("{0} Retrying in {1} s.", event.reason, seconds) });
+      session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
+      break;
+    }
+    case "usage":
+      session.usage = event;
+      break;
+    case "room_made":
+      session.entries.push({ kind: "note", text: event.text });
+      break;
+    case "round_started":
+    case "check_finished":
+    case "run_finished":
+      break;
+  }
+  return CHANGES[event.kind] ?? (retry === session.retry ? "conversation" : "run");
+}
+
+/** Converts a line of a transcript to an entry. */
+export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
+  const { role, text, failed, result, checkpoint } = line;
+  switch (role) {
+    case "user":
+      return { kind: "prompt", text, checkpoint };
+    case "context":
+      return { kind: "context", title: "", text };
+    case "assistant":
+      return { kind: "text", text };
+    case "tool":
+      return { ...toolEntry(text, failed ? "error" : "ok"), ...calledTool(text), result };
+  }
+}
+
+/** Adds the names of the pictures in each context to the prompt that they were sent with. Changes `entries`. */
+export function namePictures(entries: Entry[]): void {
+  for (const [index, entry] of entries.entries()) {
+    const pictures = entry.kind === "context" ? picturesIn(entry.text) : [];
+    if (pictures.length === 0) continue;
+    const at = entries.slice(0, index).findLastIndex(({ kind }) => kind === "prompt");
+    const prompt = entries[at];
+    if (prompt?.kind === "prompt" && !prompt.pictures) entries[at] = { ...prompt, pictures };
+  }
+}
+
+/** Returns the names of the pictures in the list with which a context begins (docs/protocol.md, `ContextItem`). */
+function picturesIn(context: string): string[] {
+  const [list = ""] = context.split("\n\n", 1);
+  if (!list.startsWith("The user refers to:\n")) return [];
+  return [...list.matchAll(/^- Picture: (.*)$/gm)].map(([, name = ""]) => name);
+}
+
+/** Whether the session can be rewound to before this entry. */
+export const isRewindable = (entry: Entry): entry is PromptEntry =>
+  entry.kind === "prompt" && entry.checkpoint !== null;
+
+/**
+ * Removes a prompt and all entries after it, because the session was rewound to before the prompt. Also forgets the
+ * pause, the usage and the mode.
+ */
+export function rewindEntries(session: Session, checkpoint: number): void {
+  const index = session.entries.findIndex((entry) => entry.kind === "prompt" && entry.checkpoint === checkpoint);
+  // a new array, so that views draw the entries again
+  if (index >= 0) session.entries = session.entries.slice(0, index);
+  session.pause = session.usage = undefined;
+  session.mode = null;
+}
+
+/** Sets the checkpoint of the last prompt, with which the current run began. */
+function setCheckpoint(session: Session, checkpoint: number): void {
+  const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
+  const prompt = session.entries[index];
+  if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, checkpoint };
+}
+
+/** Whether the server is still ending a run that the user stopped. Events of that run can still arrive. */
+function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
+  return [...stoppedRuns.keys()].some((run) => run > runsEnded);
+}
+
+/**
+ * Returns the name and the title of a call from its line in a transcript. The title is the command for `bash`, and the
+ * whole line for any other tool.
+ */
+function calledTool(text: string): Pick<ToolEntry, "name" | "title"> {
+  const [name = ""] = text.split(" ", 1);
+  return { name, title: name === "bash" ? text.slice(name.length + 1) : text };
+}
+
+function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
+  return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
+}
+
+/** Replaces the last entry of a tool call with one that has these changes. Does nothing if there is none. */
+function changeTool(session: Session, id: string, change: (tool: ToolEntry) => Partial<ToolEntry>): void {
+  const index = session.entries.findLastIndex((entry) => entry.kind === "tool" && entry.id === id);
+  const tool = session.entries[index];
+  if (tool?.kind === "tool") session.entries[index] = { ...tool, ...change(tool) };
+}
+
+/** Replaces the plan. During a run, adds an entry for each step that has begun since the last plan. */
+export function applyPlan(session: Session, plan: Plan): void {
+  const begun = new Set(session.plan?.items.filter(isInProgress).map(({ id }) => id));
+  session.plan = plan;
+  if (!session.running) return;
+  for (const { id, content } of plan.items.filter((item) => isInProgress(item) && !begun.has(item.id)))
+    session.entries.push({ kind: "step", itemId: id, content });
+}
+
+const isInProgress = ({ status }: PlanItem): boolean => status === "in_progress";

@@ -1,0 +1,82 @@
+// What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
+
+import { t } from "@vscode/l10n";
+import { endingOf, type EndEntry, type Session } from "./session";
+
+/** Returns the number of answers that a session waits for: approvals and questions. */
+export function openRequests(session: Session | undefined): number {
+  return session ? session.approvals.length + session.questions.length : 0;
+}
+
+/**
+ * Returns the number of things that wait for the user in all sessions: approvals, questions, pauses and plans. Does not
+ * count the pause and the plan of the active session, because the views show them.
+ */
+export function waitingCount(sessions: readonly Session[], active: Session | undefined): number {
+  const hidden = sessions.filter((session) => session !== active && needsDecision(session));
+  return sessions.reduce((sum, session) => sum + openRequests(session), hidden.length);
+}
+
+/** Returns the sessions that wait for the user, apart from the shown one. */
+export function otherWaiting(sessions: readonly Session[], shown: Session | undefined): Session[] {
+  return sessions.filter((session) => session !== shown && (openRequests(session) > 0 || needsDecision(session)));
+}
+
+/**
+ * Whether the session continues only if the user says so: it paused in this window, or its plan waits for approval. A
+ * pause from an earlier window does not count.
+ */
+export function needsDecision(session: Session): boolean {
+  return session.pause !== undefined || isReadyToGo(session);
+}
+
+/**
+ * Whether the agent cannot continue without an answer. While only a protected file waits for confirmation, it
+ * continues.
+ */
+export function isBlocked({ approvals, questions }: Session): boolean {
+  return questions.length > 0 || approvals.some(({ toolCallId }) => toolCallId !== null);
+}
+
+/** Whether the agent is running and does not wait for the user. */
+export function isWorking(session: Session | undefined): boolean {
+  return session?.running === true && !isBlocked(session);
+}
+
+/**
+ * Returns why a session is paused, even if it paused in an earlier window or its server ended; undefined if it is
+ * running or not paused.
+ */
+export function pauseReason(session: Session | undefined): string | undefined {
+  if (!session || session.running) return undefined;
+  const { pause, row } = session;
+  const isPausedHere = row?.state === "paused" && !row.openElsewhere;
+  return pause?.reason ?? (isPausedHere ? t("The run stopped before it finished.") : undefined);
+}
+
+/**
+ * Returns the end of the last run, if the user can continue that run although it did not pause: it failed, was stopped
+ * or did not finish.
+ */
+export function earlyEnd(session: Session): EndEntry | undefined {
+  const last = session.entries.at(-1);
+  if (session.running || pauseReason(session) !== undefined || last?.kind !== "end") return undefined;
+  const ending = endingOf(last);
+  return ending === "done" || ending === "paused" ? undefined : last;
+}
+
+/** Returns what happened to a run that ended early, and the label of the button that continues it. */
+export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly button: string } {
+  return endingOf(end) === "failed"
+    ? { title: t("The run ended with an error."), button: t("Retry") }
+    : { title: t("The run did not finish."), button: t("Continue") };
+}
+
+/**
+ * Whether there is a plan that the user can approve: it awaits approval, the session is not running, and at least one
+ * step is not completed.
+ */
+export function isReadyToGo(session: Session | undefined): boolean {
+  const { plan, running } = session ?? {};
+  return plan?.awaitsApproval === true && !running && plan.total > plan.completed;
+}
