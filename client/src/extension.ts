@@ -9,6 +9,7 @@ import { Conversation } from "./features/conversation/conversation";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
 import { ReviewCursor } from "./features/review/cursor";
+import { registerCodeAnswers } from "./features/code/answers";
 import { EditorTasks } from "./features/code/editorTasks";
 import { Decorations } from "./features/review/decorations";
 import { Diffs } from "./features/review/diffs";
@@ -29,7 +30,7 @@ import { Pages } from "./features/sessions/pages";
 import { Prompts } from "./features/sessions/prompt";
 import { Preview } from "./features/review/preview";
 import { ProposedFiles } from "./features/review/proposedFiles";
-import { serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./wire/protocol";
+import { method, serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./wire/protocol";
 import { ProposedProblems } from "./features/review/problems";
 import { Questions } from "./features/questions/questions";
 import { SystemNotifications } from "./features/questions/systemNotifications";
@@ -46,7 +47,7 @@ import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
 import { DiffContents } from "./features/review/diffContents";
 import { switchModel } from "./server/switchModel";
-import { ContextKeys } from "./ui/contextKeys";
+import { ContextKeys } from "./features/status/contextKeys";
 import { SpokenProgress } from "./features/status/spokenProgress";
 import { Status } from "./features/status/status";
 import { Store } from "./state/store";
@@ -63,9 +64,15 @@ export function activate(context: vscode.ExtensionContext): void {
   const store = new Store();
   const approvals = new Approvals(store);
   const questions = new Questions(store);
-  const agent = new AgentServer(context, store, approvals, questions, log);
-  const isExample = (): boolean => exampleRecording(context.extensionPath) !== undefined;
-  const modelAccess = new ModelAccess(context.secrets, isExample);
+  const recording = (): string | undefined => exampleRecording(context.extensionPath);
+  const agent = new AgentServer(context, store, log, recording, (client) => {
+    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
+      approvals.ask(params, token),
+    );
+    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => questions.ask(params, token));
+    registerCodeAnswers(client);
+  });
+  const modelAccess = new ModelAccess(context.secrets, () => recording() !== undefined);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
   const warm = (): void => {
@@ -76,8 +83,8 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation.cancelFocus();
   });
   const runs = new Runs(store, agent, prompts, modelAccess, isSeen);
-  const editorTasks = new EditorTasks(runs);
-  const noticeActions = new NoticeActions(store, approvals, questions, runs);
+  const editorTasks = new EditorTasks((...task) => runs.runOn(...task));
+  const noticeActions = new NoticeActions(store, approvals, questions, (id) => runs.continueRun(id));
   const restored = restoreSessions(context, agent, store);
   const diffContents = new DiffContents(store, agent, restored);
   const proposedFiles = new ProposedFiles(store, agent, diffContents);
@@ -88,14 +95,20 @@ export function activate(context: vscode.ExtensionContext): void {
   const editsView = new EditsView(store, reviewProgress);
   const cursor = new ReviewCursor(store, review, diffs, preview);
   const sessions = new Sessions(store, agent, runs);
-  const conversationActions = new ConversationActions(store, noticeActions, questions, runs, sessions, diffs);
+  const conversationActions = new ConversationActions(store, {
+    notices: noticeActions,
+    questions,
+    runs,
+    sessions,
+    diffs,
+  });
   const promptBox = new PromptBox(context.workspaceState, warm);
   const rewinds = new Rewinds(store, agent, runs, (prompt) => conversation.offer(prompt));
   const conversation: Conversation = new Conversation(
     context.extensionUri,
     store,
     conversationActions,
-    prompts,
+    () => prompts.history,
     promptBox,
     (session, prompt) => rewinds.rewind(session, prompt),
   );
@@ -108,7 +121,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const planEdits = new PlanEdits(store, agent);
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
-  const smallestSets = new SmallestSets(store, agent, review, diffs, checks);
+  const smallestSets = new SmallestSets(store, agent, review, diffs, (...question) => checks.choose(...question));
   server = agent;
 
   const planView = new PlanView(store, planEdits, warm);
@@ -266,7 +279,7 @@ export function activate(context: vscode.ExtensionContext): void {
     editorTasks,
     ...trees,
     new ContextKeys(store),
-    new Status(store, reviewProgress),
+    new Status(store, () => reviewProgress.count(store.sessions)),
     spokenProgress,
     new SystemNotifications(store),
     new Decorations(store),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DecisionHistory, stepCount } from "../src/features/review/decisions";
+import { DecisionHistory, stepCount } from "../src/state/decisions";
 import type { Outcome } from "../src/wire/protocol";
 import type { Edits } from "../src/wire/protocolStates";
 import { allWasShown, hasNoProposalsLeft } from "../src/features/review/staleness";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
 import { childNodes, topNodes, type PlanNode } from "../src/features/plan/planNodes";
-import { planCount, stepRow, type Activity } from "../src/features/plan/planRows";
+import { planCount, stepRow, type Activity } from "../src/ui/stepRow";
 import type { UsageEvent } from "../src/wire/protocol";
 import type { Diagnostic, Edits, Plan, PlanItem } from "../src/wire/protocolStates";
 import type { Session } from "../src/state/session";

@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  explainPrompt,
-  fixPrompt,
-  lineRangeOf,
-  linesLabel,
-  linesText,
-  mergeRanges,
-  problemsToFix,
-  type Problem,
-} from "../src/features/code/taskTexts";
+import { lineRangeOf, linesLabel, mergeRanges } from "../src/context/lines";
+import { explainPrompt, fixPrompt, linesText, problemsToFix, type Problem } from "../src/features/code/taskTexts";
 
 const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
   line,

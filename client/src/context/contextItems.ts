@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { filesWithoutDependencies } from "./sourceFiles";
-import { cellsLabel, lineRangeOf, linesLabel } from "../features/code/taskTexts";
+import { cellsLabel, lineRangeOf, linesLabel } from "./lines";
 import { urisOfPath, workspacePath } from "../ui/folders";
 import type { ContextItem, SelectionItem } from "../wire/protocol";
 import type { Mentionable } from "./completions";

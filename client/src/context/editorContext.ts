@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 import type { EditorContext } from "../wire/protocol";
 import type { Diagnostic, Range } from "../wire/protocolStates";
-import { toWireDiagnostic } from "../features/code/diagnostics";
 import { gitState } from "./git";
 import { activeTab, allTabs, urisOfTab } from "../ui/window";
 import { gitVersion, hasLinesOfFile, isWorkedOn } from "./shownParts";
@@ -177,4 +176,9 @@ export function toWireRange({ start, end }: vscode.Range): Range {
     start: { line: start.line, character: start.character },
     end: { line: end.line, character: end.character },
   };
+}
+
+export function toWireDiagnostic({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
+  // VS Code counts severities from 0, LSP from 1
+  return { range: toWireRange(range), severity: severity + 1, message, source: source ?? null };
 }

@@ -17,27 +17,15 @@ import {
 } from "vscode-languageclient/node";
 import { applyEdit } from "./applyEdit";
 import { claims } from "./claims";
-import type { Approvals } from "../features/questions/approvals";
-import { registerCodeAnswers } from "../features/code/answers";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { API_KEY_SECRET } from "./modelAccess";
-import {
-  method,
-  scheme,
-  type AgentEvent,
-  type ApproveParams,
-  type AskParams,
-  type ClaimsParams,
-  type OpenedSession,
-} from "../wire/protocol";
+import { method, scheme, type AgentEvent, type ClaimsParams, type OpenedSession } from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionList } from "../wire/protocolStates";
-import type { Questions } from "../features/questions/questions";
-import { exampleRecording } from "../features/sessions/example";
 import { translateTitle } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
-import { storageFolders } from "./storage";
+import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showFromServer, showTitle } from "../ui/show";
@@ -69,9 +57,11 @@ export class AgentServer implements vscode.Disposable {
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly store: Store,
-    private readonly approvals: Approvals,
-    private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
+    /** Returns the path of the recording that replaces the model if no setting names one; undefined: none. */
+    private readonly recording: () => string | undefined,
+    /** Registers the answers to the server's requests that are not about files. */
+    private readonly registerAnswers: (client: LanguageClient) => void,
   ) {
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
@@ -174,7 +164,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private settings(): Record<string, unknown> {
-    return serverSettings(exampleRecording(this.context.extensionPath));
+    return serverSettings(this.recording());
   }
 
   private async start(): Promise<LanguageClient> {
@@ -209,7 +199,7 @@ export class AgentServer implements vscode.Disposable {
       initializationOptions: () => ({
         settings: this.settings(),
         trusted: vscode.workspace.isTrusted,
-        ...storageFolders(this.context),
+        storageDir: storageFolder(this.context),
       }),
       middleware: {
         ...fileFilter(),
@@ -256,14 +246,8 @@ export class AgentServer implements vscode.Disposable {
     client.onNotification(method.event, (event: AgentEvent) => {
       this.store.addEvent(event);
     });
-    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
-      this.approvals.ask(params, token),
-    );
     client.onRequest(method.claims, (params: ClaimsParams) => claims(params, savesAfterAccept()));
-    registerCodeAnswers(client);
-    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) =>
-      this.questions.ask(params, token),
-    );
+    this.registerAnswers(client);
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.onServerGone();
       // after an automatic restart, the new server does not have the key

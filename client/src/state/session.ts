@@ -5,6 +5,7 @@ import type {
   AgentEvent,
   ApproveParams,
   AskParams,
+  CommandEnded,
   CommandStarted,
   Mode,
   OpenedSession,
@@ -12,7 +13,6 @@ import type {
   UsageEvent,
 } from "../wire/protocol";
 import type { Edits, Plan, PlanItem, SessionRow } from "../wire/protocolStates";
-import { failureText } from "../features/plan/commandOutput";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -292,6 +292,13 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
   }
   return CHANGES[event.kind] ?? (retry === session.retry ? "conversation" : "run");
+}
+
+/** Why a command failed, in a few words; empty if it succeeded or was stopped on purpose. */
+function failureText({ ended, exitCode }: CommandEnded): string {
+  if (ended === "timeout") return t("timed out");
+  if (ended === "failed") return t("failed");
+  return ended === "exited" && exitCode !== 0 ? t("exit code {0}", exitCode ?? "") : "";
 }
 
 /** Converts a line of a transcript to an entry. */

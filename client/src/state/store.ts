@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
 import type { AgentEvent, ApproveParams, AskParams, Mode, OpenedSession } from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionRow } from "../wire/protocolStates";
-import { DecisionHistory } from "../features/review/decisions";
+import { DecisionHistory } from "./decisions";
 import {
   applyEvent,
   applyPlan,
@@ -72,6 +72,11 @@ export class Store {
   /** The sessions with proposed changes, the active one first. */
   get reviewable(): readonly Session[] {
     return this.activeFirst((session) => (session.edits?.files.length ?? 0) > 0);
+  }
+
+  /** The session whose smallest set of changes the user can accept. */
+  get withSmallestSet(): Session | undefined {
+    return this.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
   }
 
   /** The sessions that wait for an answer from the user, the active one first. */

@@ -1,7 +1,15 @@
 // What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
 import { t } from "@vscode/l10n";
+import type { ApproveParams, ApproveResult, AskParams } from "../wire/protocol";
 import { endingOf, type EndEntry, type Session } from "./session";
+
+/** What the user can do about something that waits, in a notice and in the conversation. */
+export type WaitingAction =
+  | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
+  | { readonly kind: "show"; readonly approval: ApproveParams }
+  | { readonly kind: "answer"; readonly question: AskParams }
+  | { readonly kind: "continueRun"; readonly sessionId: string };
 
 /** Returns the number of answers that a session waits for: approvals and questions. */
 export function openRequests(session: Session | undefined): number {

@@ -1,57 +1,8 @@
-// The context keys of the "when" clauses in package.json that depend on the store. Other modules set a few more.
+// The context keys of the "when" clauses in package.json.
 
 import * as vscode from "vscode";
-import { isReadyToGo, pauseReason } from "../state/waiting";
-import { pendingFiles } from "../features/review/editRows";
-import { sessionWithSet } from "../features/review/smallestMarks";
-import { isRewindable } from "../state/session";
-import type { Store } from "../state/store";
-import { throttled } from "./throttle";
 
 /** Sets the context key `fairlead.NAME`. */
 export function setContextKey(name: string, value: boolean): void {
   void vscode.commands.executeCommand("setContext", `fairlead.${name}`, value);
-}
-
-/** Keeps the context keys that depend on the store up to date. */
-export class ContextKeys implements vscode.Disposable {
-  private readonly values = new Map<string, boolean>();
-  private readonly update = throttled(() => {
-    this.set();
-  });
-  private readonly unsubscribe: () => void;
-
-  constructor(private readonly store: Store) {
-    this.unsubscribe = store.onChange((change) => {
-      if (change !== "conversation") this.update.schedule();
-    });
-    this.set();
-  }
-
-  dispose(): void {
-    this.unsubscribe();
-    this.update.dispose();
-  }
-
-  private set(): void {
-    const { active, awaitingAnswer, sessions } = this.store;
-    const values = {
-      running: sessions.some(({ running }) => running),
-      shownRunning: active?.running === true,
-      hasSession: active !== undefined,
-      canRewind: active?.entries.some(isRewindable) === true,
-      readyToGo: isReadyToGo(active),
-      paused: pauseReason(active) !== undefined,
-      waiting: awaitingAnswer.length > 0,
-      hasProposals: pendingFiles(sessions) > 0,
-      hasNeeded: sessionWithSet(this.store) !== undefined,
-      canUndoReview: this.store.sessionsWith("undoLabel").length > 0,
-      canRedoReview: this.store.sessionsWith("redoLabel").length > 0,
-    };
-    for (const [name, value] of Object.entries(values)) {
-      if (this.values.get(name) === value) continue;
-      this.values.set(name, value);
-      setContextKey(name, value);
-    }
-  }
 }

@@ -131,3 +131,11 @@ export function rowItem(row: Row, collapsible?: vscode.TreeItemCollapsibleState,
   );
   return item;
 }
+
+/**
+ * Returns the URI of a file's row in a session, for its icon and its problem mark. Because the scheme is not `file`, VS
+ * Code does not show the file's own decorations on the row.
+ */
+export function rowUri(sessionId: string, uri: string): vscode.Uri {
+  return vscode.Uri.parse(uri).with({ scheme: "fairlead-row", authority: sessionId });
+}

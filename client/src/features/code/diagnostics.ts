@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { DiagnosticsParams, DiagnosticsResult } from "../../wire/protocol";
-import type { Diagnostic } from "../../wire/protocolStates";
+import { toWireDiagnostic } from "../../context/editorContext";
 import { Analyses } from "./analysis";
 import { joined, typeScriptProblems } from "./typescript";
 
@@ -44,15 +44,4 @@ export async function openFile(file: vscode.Uri): Promise<vscode.TextDocument> {
 export async function waitForDiagnostics(file: vscode.Uri): Promise<void> {
   await openFile(file);
   await analyses.whenEnded(file.toString());
-}
-
-export function toWireDiagnostic({ range, severity, message, source }: vscode.Diagnostic): Diagnostic {
-  const at = ({ line, character }: vscode.Position): { line: number; character: number } => ({ line, character });
-  // VS Code counts severities from 0, LSP from 1
-  return {
-    range: { start: at(range.start), end: at(range.end) },
-    severity: severity + 1,
-    message,
-    source: source ?? null,
-  };
 }

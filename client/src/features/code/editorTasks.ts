@@ -4,29 +4,27 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../../ui/format";
-import type { ContextItem } from "../../wire/protocol";
+import type { ContextItem, Mode } from "../../wire/protocol";
 import { linesItem, nameForAgent } from "../../context/contextItems";
 import { shownFile, toWireRange } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
-import type { Runs } from "../sessions/runs";
-import {
-  explainPrompt,
-  fixPrompt,
-  lineRangeOf,
-  linesLabel,
-  mergeRanges,
-  problemsToFix,
-  type LineRange,
-  type Problem,
-} from "./taskTexts";
+import { lineRangeOf, linesLabel, mergeRanges, type LineRange } from "../../context/lines";
+import { explainPrompt, fixPrompt, problemsToFix, type Problem } from "./taskTexts";
 import { showInformation } from "../../ui/show";
+
+/** Runs a task about files or lines in a new session. If only a title is given, asks for the task. */
+type RunOn = (
+  context: readonly ContextItem[],
+  task: { prompt: string } | { title: string },
+  mode?: Mode,
+) => Promise<void>;
 
 const SELECTOR = { scheme: "file" };
 
 export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable {
   private readonly registration: vscode.Disposable;
 
-  constructor(private readonly runs: Runs) {
+  constructor(private readonly runOn: RunOn) {
     this.registration = vscode.languages.registerCodeActionsProvider(SELECTOR, this, {
       providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
     });
@@ -46,7 +44,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     }
     const name = shownPath(editor.document).split("/").at(-1) ?? "";
     const title = t("Agent: Run Task on {0}", `${name}, ${linesLabel(ranges)}`);
-    await this.runs.runOn(contextOf(editor.document, ranges), { title });
+    await this.runOn(contextOf(editor.document, ranges), { title });
   }
 
   /**
@@ -64,7 +62,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const word = selected.length === 0 ? document.getWordRangeAtPosition(selection.active) : undefined;
     const ranges = selected.length > 0 ? selected : [{ start: selection.active.line, end: selection.active.line }];
     const prompt = explainPrompt(nameForAgent(document), ranges, word && document.getText(word));
-    await this.runs.runOn(contextOf(document, ranges), { prompt }, "ask");
+    await this.runOn(contextOf(document, ranges), { prompt }, "ask");
   }
 
   /** Runs a task that fixes problems in a document, in a new session. */
@@ -72,7 +70,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const found = problems.map((problem) => ({ ...toProblem(problem), problem }));
     const ranges = problemsToFix(found).map(({ problem: { range } }) => lineRangeOf(range));
     const prompt = fixPrompt(shownPath(document), found);
-    await this.runs.runOn(contextOf(document, mergeRanges(ranges)), { prompt });
+    await this.runOn(contextOf(document, mergeRanges(ranges)), { prompt });
   }
 
   provideCodeActions(

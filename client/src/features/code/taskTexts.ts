@@ -1,27 +1,12 @@
-// The prompts of tasks that are started in an editor, and texts for the lines that they concern. Pure.
+// The prompts of tasks that are started in an editor. Pure.
 
-import { t } from "@vscode/l10n";
-import type { Range } from "../../wire/protocolStates";
+import { mergeRanges, type LineRange } from "../../context/lines";
 import { visibleText } from "../../ui/shownText";
 
 /** The maximum number of problems that a prompt lists. */
 const MOST_PROBLEMS = 20;
 /** The maximum length of a problem's message in a prompt, in characters. */
 const MOST_CHARACTERS = 1000;
-
-/** A range of lines, counted from 0. `end` is the last line. */
-export interface LineRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/**
- * Returns the lines of a range of text. If a range of several lines ends at the start of a line, that line is not
- * included. The server applies the same rule.
- */
-export function lineRangeOf({ start, end }: Range): LineRange {
-  return { start: start.line, end: end.character === 0 && end.line > start.line ? end.line - 1 : end.line };
-}
 
 export interface Problem {
   /** From 0. */
@@ -31,37 +16,12 @@ export interface Problem {
   readonly code: string | undefined;
 }
 
-/** Returns the lines in words, in the user's language: `line 4`, `lines 4 to 6, line 9`. */
-export function linesLabel(ranges: readonly LineRange[]): string {
-  const parts = mergeRanges(ranges).map(({ start, end }) =>
-    start === end ? t("line {0}", start + 1) : t("lines {0} to {1}", start + 1, end + 1),
-  );
-  return parts.join(", ");
-}
-
-/** Returns cells of a notebook in words, in the user's language: `cell 4`, `cells 4 to 6`. `end` is after the last cell. */
-export function cellsLabel({ start, end }: { start: number; end: number }): string {
-  return end - start === 1 ? t("cell {0}", end) : t("cells {0} to {1}", start + 1, end);
-}
-
 /** Returns the lines in words for a prompt, which is always in English: `line 4`, `lines 4 to 6 and line 9`. */
 export function linesText(ranges: readonly LineRange[]): string {
   const parts = mergeRanges(ranges).map(({ start, end }) =>
     start === end ? `line ${start + 1}` : `lines ${start + 1} to ${end + 1}`,
   );
   return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1) ?? ""}`;
-}
-
-/** Sorts the ranges by position, and merges those that share a line. Several cursors can select such ranges. */
-export function mergeRanges(ranges: readonly LineRange[]): LineRange[] {
-  const found: LineRange[] = [];
-  for (const range of [...ranges].sort((one, other) => one.start - other.start)) {
-    const last = found.at(-1);
-    if (last && range.start <= last.end)
-      found[found.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
-    else found.push(range);
-  }
-  return found;
 }
 
 /** Returns the problems that a task lists: the first `MOST_PROBLEMS` in the file, by line. */

@@ -5,15 +5,22 @@ import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
 import type { AskParams } from "../../wire/protocol";
 import { describeApproval } from "../../ui/approvalTexts";
-import { sessionName, type NoticeAction } from "../questions/noticeTexts";
-import { earlyEnd, earlyEndTexts, isReadyToGo, otherWaiting, pauseReason } from "../../state/waiting";
+import { sessionName } from "../../ui/sessionTexts";
+import {
+  earlyEnd,
+  earlyEndTexts,
+  isReadyToGo,
+  otherWaiting,
+  pauseReason,
+  type WaitingAction,
+} from "../../state/waiting";
 import type { Session } from "../../state/session";
 import { countText } from "../../ui/format";
 import { withVisibleTexts } from "../../ui/shownText";
 
-/** What a button does. `NoticeAction` has the actions that notices offer too. */
+/** What a button does. `WaitingAction` has the actions that notices offer too. */
 export type CardAction =
-  | NoticeAction
+  | WaitingAction
   | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
   | { readonly kind: "retry"; readonly sessionId: string }
   | { readonly kind: "setKey"; readonly sessionId: string }

@@ -16,7 +16,6 @@ import { stateView } from "./stateView";
 import { relative } from "../../ui/folders";
 import { modelLabel } from "../../server/modelChoices";
 import { configuredCloud } from "../../server/settings";
-import type { Prompts } from "../sessions/prompt";
 import { isReplay, type PromptEntry, type Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { throttled } from "../../ui/throttle";
@@ -56,7 +55,8 @@ export class Conversation implements vscode.Disposable {
     private readonly extension: vscode.Uri,
     private readonly store: Store,
     private readonly actions: ConversationActions,
-    private readonly prompts: Prompts,
+    /** Returns the earlier tasks, newest first. */
+    private readonly history: () => readonly string[],
     private readonly box: PromptBox,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
   ) {
@@ -298,7 +298,7 @@ export class Conversation implements vscode.Disposable {
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || isReplay(session));
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
-    const prompt = { chips: this.box.chips, history: this.prompts.history, model };
+    const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
     for (const page of this.pages) {

@@ -9,15 +9,10 @@ import { parseSent } from "./slashCommands";
 import { firstExisting } from "../../context/contextItems";
 import type { Omission } from "../../context/editorContext";
 import { relative, urisOfPath } from "../../ui/folders";
-import type { ImageItem, Mode } from "../../wire/protocol";
-import type { NoticeActions } from "../questions/noticeActions";
-import type { Questions } from "../questions/questions";
-import type { Diffs } from "../review/diffs";
-import { fileOrRenamed } from "../review/diffUris";
-import type { Runs } from "../sessions/runs";
-import type { Sessions } from "../sessions/sessions";
+import type { AskParams, ImageItem, Mode } from "../../wire/protocol";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
+import type { WaitingAction } from "../../state/waiting";
 import { showBriefly, showInformation } from "../../ui/show";
 import { visibleText } from "../../ui/shownText";
 
@@ -26,6 +21,26 @@ type Click = Extract<
   Intention,
   { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "switchModel" }
 >;
+
+/** What the conversation needs of other features. */
+interface Features {
+  readonly notices: { perform(action: WaitingAction): unknown };
+  readonly questions: { answer(question: AskParams, text: string): void };
+  readonly runs: {
+    send(
+      sessionId: string | undefined,
+      prompt: string,
+      mode: Mode,
+      omitted: readonly Omission[],
+      pictures: readonly ImageItem[],
+    ): Promise<boolean>;
+    stop(sessionId: string): Promise<void>;
+    retry(sessionId: string): Promise<void>;
+    setKeyAndRetry(sessionId: string): Promise<void>;
+  };
+  readonly sessions: { sendMessage(sessionId: string, text: string): Promise<boolean> };
+  readonly diffs: { openAt(sessionId: string, uri: vscode.Uri, line: number | null): Promise<boolean> };
+}
 
 /** The scheme of read-only documents with the whole text of an entry. */
 const WHOLE_TEXT_SCHEME = "fairlead-entry";
@@ -37,11 +52,7 @@ export class ConversationActions implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    private readonly notices: NoticeActions,
-    private readonly questions: Questions,
-    private readonly runs: Runs,
-    private readonly sessions: Sessions,
-    private readonly diffs: Diffs,
+    private readonly features: Features,
   ) {
     this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
       onDidChange: this.textChanges.event,
@@ -86,7 +97,7 @@ export class ConversationActions implements vscode.Disposable {
         return;
       case "stop": {
         const session = this.store.active;
-        if (session?.running) await this.runs.stop(session.id);
+        if (session?.running) await this.features.runs.stop(session.id);
         return;
       }
       case "switchModel":
@@ -129,21 +140,21 @@ export class ConversationActions implements vscode.Disposable {
     }
     if (session?.running) {
       putBack();
-      return this.sessions.sendMessage(session.id, sent.text);
+      return this.features.sessions.sendMessage(session.id, sent.text);
     }
-    return this.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
+    return this.features.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
 
   private async performCardAction(action: CardAction): Promise<void> {
     switch (action.kind) {
       case "reply":
-        this.questions.answer(action.question, action.text);
+        this.features.questions.answer(action.question, action.text);
         return;
       case "retry":
-        await this.runs.retry(action.sessionId);
+        await this.features.runs.retry(action.sessionId);
         return;
       case "setKey":
-        await this.runs.setKeyAndRetry(action.sessionId);
+        await this.features.runs.setKeyAndRetry(action.sessionId);
         return;
       case "showSession":
         this.store.show(action.sessionId);
@@ -152,7 +163,7 @@ export class ConversationActions implements vscode.Disposable {
         await vscode.commands.executeCommand(action.command);
         return;
       default:
-        await this.notices.perform(action);
+        await this.features.notices.perform(action);
     }
   }
 
@@ -163,13 +174,7 @@ export class ConversationActions implements vscode.Disposable {
   private async open(uri: vscode.Uri, line: number | null): Promise<void> {
     const session = this.store.active;
     if (!session || uri.scheme !== "file" || !vscode.workspace.getWorkspaceFolder(uri)) return;
-    const file = fileOrRenamed(session, uri.path);
-    if (file) {
-      // the hunk at the line, or else the next one
-      const hunk = file.hunks.find(({ newStart, newLines }) => line !== null && line < newStart + newLines);
-      await this.diffs.open(session.id, file, line === null ? undefined : hunk);
-      return;
-    }
+    if (await this.features.diffs.openAt(session.id, uri, line)) return;
     const start = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
     const options = { preview: true, ...(line === null ? {} : { selection: new vscode.Range(start, start) }) };
     const type = await vscode.workspace.fs.stat(uri).then(

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { EntryView, Place, ShownText } from "./messages";
-import { stepRow } from "../plan/planRows";
+import { stepRow } from "../../ui/stepRow";
 import { isWorking } from "../../state/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
 import { withVisibleTexts } from "../../ui/shownText";

@@ -6,6 +6,7 @@ import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../../state/waiting";
 import { recordingOf, type Session } from "../../state/session";
 import { usageSummary } from "../../ui/format";
+import { activityText } from "../../ui/sessionTexts";
 import { withVisibleTexts } from "../../ui/shownText";
 
 /** Returns what to show for `session` (undefined: none). `idOf` is that of `cardView`. */
@@ -37,12 +38,4 @@ export function stateView(
 /** Returns what a running session does: whether it waits for the user, or what it works on. */
 export function doingText(session: Session): string {
   return isBlocked(session) && !session.isStarting ? t("Waiting for you") : activityText(session);
-}
-
-/** Returns what a running session works on, even if it is waiting for the user. */
-export function activityText(session: Session): string {
-  if (session.isStarting) return t("Starting the agent");
-  if (session.retry) return t("Waiting to send the request again");
-  const step = session.plan?.items.find(({ status }) => status === "in_progress");
-  return step ? step.activeForm || step.content : t("Working");
 }

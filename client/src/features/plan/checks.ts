@@ -54,15 +54,20 @@ export class Checks {
     const session = this.activeSession();
     if (!session) return;
     const chosen = await this.choose(session, t("Agent: Run Check"), t("A command to run on the proposed files"));
-    if (chosen) await this.runAndReport({ sessionId: session.id, ...checkParam(chosen.command) });
+    if (chosen) await this.runAndReport({ sessionId: session.id, ...chosen });
   }
 
   /**
    * Lets the user choose all checks, one of a session's plan or one that the workspace suggests, or type a command.
-   * Returns undefined if the user closes the box.
+   * Returns `check` of `RunChecksParams`, which is left out for all checks; undefined if the user closes the box.
    */
-  async choose(session: Session, title: string, placeholder: string): Promise<CheckChoice | undefined> {
-    return pick(title, placeholder, runChoices(session.plan?.items ?? [], await this.suggestions()));
+  async choose(
+    session: Session,
+    title: string,
+    placeholder: string,
+  ): Promise<Pick<RunChecksParams, "check"> | undefined> {
+    const chosen = await pick(title, placeholder, runChoices(session.plan?.items ?? [], await this.suggestions()));
+    return chosen?.command === undefined ? chosen && {} : { check: chosen.command };
   }
 
   /** Runs the check of a step, or all checks, on the files without the undecided changes. */
@@ -160,9 +165,6 @@ export class Checks {
 function isStep(step: Partial<StepNode> | undefined): step is StepNode {
   return step?.kind === "item";
 }
-
-/** Returns the `check` of `RunChecksParams`, which is left out to run all checks. */
-export const checkParam = (check: string | undefined): { check?: string } => (check === undefined ? {} : { check });
 
 /** Lets the user choose or type a command. Returns undefined if the user closes the box. */
 async function pick(

@@ -63,13 +63,6 @@ export class CommandOutput {
   }
 }
 
-/** Why a command failed, in a few words; empty if it succeeded or was stopped on purpose. */
-export function failureText({ ended, exitCode }: CommandEnded): string {
-  if (ended === "timeout") return t("timed out");
-  if (ended === "failed") return t("failed");
-  return ended === "exited" && exitCode !== 0 ? t("exit code {0}", exitCode ?? "") : "";
-}
-
 const withCrLf = (text: string): string => text.replace(/\r?\n/g, "\r\n");
 const bold = (text: string): string => `\x1b[1m${text}\x1b[0m`;
 const dim = (text: string): string => `\x1b[2m${text}\x1b[0m`;

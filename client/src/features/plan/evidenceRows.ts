@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { duration } from "../../ui/format";
-import type { PlanRow } from "./planRows";
+import type { PlanRow } from "../../ui/stepRow";
 import type { CommandStarted } from "../../wire/protocol";
 import type { Diagnostic, EvidenceCommand } from "../../wire/protocolStates";
 import { errorCount, problemLines } from "../../ui/problemTexts";

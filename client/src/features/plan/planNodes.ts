@@ -2,11 +2,12 @@
 
 import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
-import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow, stepRow, type PlanRow } from "./planRows";
+import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../../wire/protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../../wire/protocolStates";
 import { endingOf, type Session } from "../../state/session";
-import { sessionName } from "../questions/noticeTexts";
+import { stepRow, type PlanRow } from "../../ui/stepRow";
+import { sessionName } from "../../ui/sessionTexts";
 import { earlyEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../../state/waiting";
 
 /** A step of the plan. */

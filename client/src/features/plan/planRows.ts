@@ -1,28 +1,11 @@
-// The rows of the Plan view for the things that wait for the user, the steps, and the work outside of the plan. Pure.
+// The rows of the Plan view for the things that wait for the user and the work outside of the plan. Pure.
 
 import { t } from "@vscode/l10n";
-import { countText, costSummary } from "../../ui/format";
-import type { Evidence, Outside, Plan, PlanItem } from "../../wire/protocolStates";
-import type { Appearance, Row } from "../../ui/row";
+import { countText } from "../../ui/format";
+import type { Outside } from "../../wire/protocolStates";
+import { evidenceLines, type PlanRow } from "../../ui/stepRow";
 import { earlyEndTexts } from "../../state/waiting";
-import { errorCount } from "../../ui/problemTexts";
 import type { EndEntry } from "../../state/session";
-import { capitalized } from "../../ui/text";
-
-export interface PlanRow extends Row {
-  /** Unique within the session. */
-  readonly id: string;
-}
-
-interface StepAppearance extends Appearance {
-  /** The text next to the step, if the icon is not enough. */
-  readonly note?: string;
-}
-
-const GREEN = { icon: "pass-filled", color: "charts.green" };
-const GREY = { icon: "pass", color: "descriptionForeground" };
-const RED = { icon: "error", color: "charts.red" };
-const ORANGE = { icon: "warning", color: "charts.orange" };
 
 const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> = {
   before: { label: t("Before the plan"), tooltip: t("What the agent did before it had a plan.") },
@@ -31,50 +14,6 @@ const OUTSIDE_TEXTS: Record<Outside["id"], { label: string; tooltip: string }> =
     tooltip: t("What the agent did while no step of the plan was in progress."),
   },
 };
-
-/**
- * What the agent is doing: working, waiting for the user, or not running. The icon of the step in progress spins only
- * while the agent works.
- */
-export type Activity = "working" | "waiting" | "idle";
-
-/**
- * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what later
- * changed the step's parts of files.
- */
-export function stepRow(
-  item: PlanItem,
-  activity: Activity,
-  relative: (uri: string) => string,
-  laterChanges: readonly string[] = [],
-): PlanRow {
-  const look = appearanceOf(item, activity);
-  const changed =
-    item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
-  const leftovers =
-    item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
-  const doing = item.status === "in_progress" && !look.note ? item.activeForm || t("in progress") : "";
-  const errors = errorCount(item.newErrors);
-  const lines = [
-    item.content,
-    capitalized(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
-    errors ? t("Its proposed changes cause {0}.", errors) : "",
-    changed,
-    leftovers,
-    item.check ? checkText(item.checkByUser, item.check) : "",
-    item.byUser ? t("Your wording.") : "",
-    ...laterChanges.map((words) => `${capitalized(words)}.`),
-    ...evidenceLines(item.evidence),
-  ];
-  return {
-    id: `item-${item.id}`,
-    label: item.content,
-    description: [errors, doing || look.note].filter(Boolean).join(" · "),
-    tooltip: lines.filter(Boolean).join("\n"),
-    ...(errors && item.status === "completed" ? RED : { icon: look.icon, color: look.color }),
-    screenReaderLabel: [item.content, look.word, errors, ...laterChanges].filter(Boolean).join(", "),
-  };
-}
 
 /** Returns the row of a paused run. A click on it continues the run. */
 export function pauseRow(reason: string): PlanRow {
@@ -162,75 +101,3 @@ export function inferredRow(text: string, index: number): PlanRow {
     screenReaderLabel: t("{0}, inferred", text),
   };
 }
-
-/** Returns how many steps are completed, such as `2/5`; empty without a plan or if it has no steps. */
-export function planCount(plan: Plan | undefined): string {
-  return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
-}
-
-function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
-  if (item.status === "completed") return completedAppearance(item);
-  if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: t("held"), note: t("held") };
-  if (item.status === "pending") {
-    const { check } = item;
-    const word = check ? t("to do, with the check {0}", check) : t("to do");
-    return { icon: "circle-large-outline", word, ...(check ? { note: t("check: {0}", check) } : {}) };
-  }
-  if (activity === "waiting")
-    return { icon: "question", color: "charts.yellow", word: t("waiting for you"), note: t("waiting for you") };
-  return { icon: activity === "working" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
-}
-
-function completedAppearance({
-  verification,
-  decidedBy: command,
-  changedSince,
-  flaky,
-  leftovers,
-}: PlanItem): StepAppearance {
-  const changed = t("{0} changed since", countText(changedSince.length, "file"));
-  switch (verification) {
-    case "verified":
-      return { ...GREEN, word: t("done, verified by {0}", command), note: t("verified") };
-    case "proved":
-      return { ...GREEN, word: t("done, proved by {0}, which fails without the change", command), note: t("proved") };
-    case "stale":
-      return { ...ORANGE, word: t("done, {0} it was verified by {1}", changed, command), note: changed };
-    case "failed":
-      return { ...ORANGE, word: t("done, but {0} failed", command), note: t("failed: {0}", command) };
-    case "unverified":
-      if (flaky)
-        return {
-          ...ORANGE,
-          word: t("done, but {0} is flaky: it passed and failed", command),
-          note: t("unverified: flaky check"),
-        };
-      if (leftovers.length > 0)
-        return {
-          ...ORANGE,
-          word: t("done, but {0} passes only with ignored files of this session", command),
-          note: t("unverified: needs ignored files"),
-        };
-      return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
-    case "looked":
-      return { ...GREY, word: t("done, only read files"), note: t("only read") };
-    case "marked":
-      return { ...GREEN, word: t("marked as done by you"), note: t("marked by you") };
-    default:
-      return { ...GREY, word: t("done, no evidence: nothing happened"), note: t("no evidence") };
-  }
-}
-
-/** Returns at most two lines: the amount of evidence, and its cost. */
-function evidenceLines(evidence: Evidence): string[] {
-  const { files, commands, looks } = evidence;
-  const counts = [
-    files.length > 0 ? countText(files.length, "file") : "",
-    commands.length > 0 ? countText(commands.length, "command") : "",
-    looks > 0 ? countText(looks, "read") : "",
-  ];
-  return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);
-}
-
-const checkText = (byUser: boolean, check: string): string =>
-  byUser ? t("Check, set by you: {0}", check) : t("Check, set by the agent: {0}", check);

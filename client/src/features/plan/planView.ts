@@ -3,7 +3,6 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "../../ui/approvalTexts";
-import { rowUri } from "../review/diffUris";
 import { relative } from "../../ui/folders";
 import { duration, oneOrMany } from "../../ui/format";
 import {
@@ -15,7 +14,7 @@ import {
   type StepNode,
   type WaitingNode,
 } from "./planNodes";
-import { planCount, type PlanRow } from "./planRows";
+import type { PlanRow } from "../../ui/stepRow";
 import type { ApproveParams, AskParams } from "../../wire/protocol";
 import { configuredCloud } from "../../server/settings";
 import { isReplay } from "../../state/session";
@@ -23,7 +22,8 @@ import type { Store } from "../../state/store";
 import { isWorking, openRequests } from "../../state/waiting";
 import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
-import { rowItem, StoreTree } from "../../ui/tree";
+import { planCount } from "../../ui/stepRow";
+import { rowItem, rowUri, StoreTree } from "../../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const VIEW = "fairlead.plan";

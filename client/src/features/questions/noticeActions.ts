@@ -3,11 +3,9 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { Approvals } from "./approvals";
-import type { NoticeAction } from "./noticeTexts";
 import type { Questions } from "./questions";
-import type { Runs } from "../sessions/runs";
 import type { Store } from "../../state/store";
-import { needsDecision } from "../../state/waiting";
+import { needsDecision, type WaitingAction } from "../../state/waiting";
 import { showInformation } from "../../ui/show";
 
 export class NoticeActions {
@@ -15,10 +13,10 @@ export class NoticeActions {
     private readonly store: Store,
     private readonly approvals: Approvals,
     private readonly questions: Questions,
-    private readonly runs: Runs,
+    private readonly continueRun: (sessionId: string) => Promise<void>,
   ) {}
 
-  perform(action: NoticeAction): unknown {
+  perform(action: WaitingAction): unknown {
     switch (action.kind) {
       case "decide":
         this.approvals.decide(action.approval, action.option);
@@ -29,7 +27,7 @@ export class NoticeActions {
         this.questions.open(action.question);
         return undefined;
       case "continueRun":
-        return this.runs.continueRun(action.sessionId);
+        return this.continueRun(action.sessionId);
     }
   }
 

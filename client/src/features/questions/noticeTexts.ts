@@ -2,8 +2,10 @@
 
 import { t } from "@vscode/l10n";
 import { describeApproval } from "../../ui/approvalTexts";
-import type { ApproveParams, ApproveResult, AskParams } from "../../wire/protocol";
+import type { ApproveParams } from "../../wire/protocol";
 import type { Session } from "../../state/session";
+import type { WaitingAction } from "../../state/waiting";
+import { sessionName } from "../../ui/sessionTexts";
 import { lineText } from "../../ui/shownText";
 
 /**
@@ -11,27 +13,12 @@ import { lineText } from "../../ui/shownText";
  * include the links at the end.
  */
 const MAX_LENGTH = 600;
-/** The maximum length of a session's title in a message, in characters. */
-const MAX_TITLE_LENGTH = 50;
-
-/** The action of a link. */
-export type NoticeAction =
-  | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
-  | { readonly kind: "show"; readonly approval: ApproveParams }
-  | { readonly kind: "answer"; readonly question: AskParams }
-  | { readonly kind: "continueRun"; readonly sessionId: string };
 
 export interface Notice {
   /** The approval, question, pause or end entry. The notice exists as long as the session has this object. */
   readonly about: object;
   readonly text: string;
-  readonly links: readonly { readonly title: string; readonly action: NoticeAction }[];
-}
-
-/** Returns the name of a session for a message: its title, shortened and in quotes, or `Agent` without one. */
-export function sessionName(session: Session | undefined): string {
-  const shown = lineText(session?.title ?? "", MAX_TITLE_LENGTH);
-  return shown === "" ? "Agent" : `“${shown}”`;
+  readonly links: readonly { readonly title: string; readonly action: WaitingAction }[];
 }
 
 /** Returns a notice for each pending approval and question of a session, and for its pause. */

@@ -5,8 +5,9 @@
 import * as vscode from "vscode";
 import { throttled } from "../../ui/throttle";
 import { relative } from "../../ui/folders";
-import { noticesOf, type NoticeAction, type Notice } from "./noticeTexts";
+import { noticesOf, type Notice } from "./noticeTexts";
 import type { Store } from "../../state/store";
+import type { WaitingAction } from "../../state/waiting";
 import { withProgress } from "../../ui/show";
 import type { MessageLink } from "../../ui/shownText";
 
@@ -29,7 +30,7 @@ export class Notices implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    perform: (action: NoticeAction) => unknown,
+    perform: (action: WaitingAction) => unknown,
     /** Whether the user sees the session's conversation, where its cards are. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {

@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
-import { sessionName } from "./noticeTexts";
+import { sessionName } from "../../ui/sessionTexts";
 import { openRequests } from "../../state/waiting";
 import { pickBox, showRows, textBox, type PickBox, type PickTexts, type TextBox } from "../../ui/show";
 

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { throttled } from "../../ui/throttle";
 import type { FileEdits } from "../../wire/protocolStates";
 import { type Store } from "../../state/store";
-import { rowUri } from "./diffUris";
+import { rowUri } from "../../ui/tree";
 import { errorCount } from "../../ui/problemTexts";
 
 const PENDING = mark("P", t("Proposed change to review"), "fairlead.proposedForeground");

@@ -30,14 +30,6 @@ export function proposedUri(sessionId: string, file: FileEdits, item?: string): 
 }
 
 /**
- * Returns the URI of a file's row in a session, for its icon and its problem mark. Because the scheme is not `file`, VS
- * Code does not show the file's own decorations on the row.
- */
-export function rowUri(sessionId: string, uri: string): vscode.Uri {
-  return vscode.Uri.parse(uri).with({ scheme: "fairlead-row", authority: sessionId });
-}
-
-/**
  * Returns the session, the path and the plan item in the URI of a diff's side; undefined for a URI of another scheme.
  * Only the scheme says which side it is.
  */

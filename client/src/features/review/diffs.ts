@@ -186,6 +186,17 @@ export class Diffs implements vscode.Disposable {
     }
   }
 
+  /**
+   * Opens the diff of a file, or of its new path, at the change at a line (from 1; null: none) or after it. Returns false
+   * if nothing is proposed for the file.
+   */
+  async openAt(sessionId: string, uri: vscode.Uri, line: number | null): Promise<boolean> {
+    const file = fileOrRenamed(this.store.get(sessionId), uri.path);
+    const isAtLine = ({ newStart, newLines }: Hunk): boolean => line !== null && line < newStart + newLines;
+    if (file) await this.open(sessionId, file, file.hunks.find(isAtLine));
+    return file !== undefined;
+  }
+
   /** Opens the diff of the change that a CodeLens in the user's file is about. */
   async openTarget({ sessionId, target }: DecideParams): Promise<void> {
     const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;

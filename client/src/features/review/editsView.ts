@@ -15,13 +15,12 @@ import {
   type EditRow,
 } from "./editRows";
 import { headline } from "./smallestMarks";
-import { rowUri } from "./diffUris";
 import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { FileEdits, Hunk } from "../../wire/protocolStates";
 import type { Store } from "../../state/store";
 import { relative } from "../../ui/folders";
 import { showHeader, treeItem, type TreeItem } from "../../ui/show";
-import { StoreTree } from "../../ui/tree";
+import { rowUri, StoreTree } from "../../ui/tree";
 
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
 const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"));

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { stepCount, type DecisionSteps, type Direction } from "./decisions";
+import { stepCount, type DecisionSteps, type Direction } from "../../state/decisions";
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "../../ui/folders";
 import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../../wire/protocol";

@@ -2,8 +2,6 @@
 
 import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
-import type { Session } from "../../state/session";
-import type { Store } from "../../state/store";
 import type { ChangeId, FileEdits, SmallestSet } from "../../wire/protocolStates";
 
 /** What a row says about a result: a few words, and a sentence. */
@@ -42,11 +40,6 @@ export function markOfFile(found: Found, file: FileEdits): Mark | undefined {
 
 const includes = (changes: readonly ChangeId[], uri: string, hunk: string | null): boolean =>
   changes.some((change) => change.uri === uri && change.hunk === hunk);
-
-/** Returns the session whose smallest set the user can accept. */
-export function sessionWithSet(store: Store): Session | undefined {
-  return store.reviewable.find(({ edits }) => (edits?.smallest?.needed.length ?? 0) > 0);
-}
 
 /** Returns the text above the rows of the view. */
 export function headline(found: SmallestSet): string {

@@ -1,17 +1,16 @@
 // Finds a smallest set of changes with which one or all checks pass, and accepts it.
 
 import { t } from "@vscode/l10n";
-import { checkParam, type Checks } from "../plan/checks";
-import { method, type AgentEvent } from "../../wire/protocol";
+import { method, type AgentEvent, type RunChecksParams } from "../../wire/protocol";
 import type { SmallestSet } from "../../wire/protocolStates";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
+import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { countText } from "../../ui/format";
 import { plainMessage } from "../../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
-import { sessionWithSet } from "./smallestMarks";
 import { showInformation, showWarning, withProgress } from "../../ui/show";
 
 const TITLE = t("Finding the smallest set that passes");
@@ -25,7 +24,12 @@ export class SmallestSets {
     private readonly server: AgentServer,
     private readonly review: Review,
     private readonly diffs: Diffs,
-    private readonly checks: Checks,
+    /** Lets the user choose or type a check. Returns undefined if the user chooses none. */
+    private readonly chooseCheck: (
+      session: Session,
+      title: string,
+      placeholder: string,
+    ) => Promise<Pick<RunChecksParams, "check"> | undefined>,
   ) {}
 
   /** Searches in the first session of the Proposed Changes view, with one or all checks, as the user chooses. */
@@ -35,20 +39,19 @@ export class SmallestSets {
       void showInformation(t("There is nothing to review."));
       return;
     }
-    const chosen = await this.checks.choose(
+    const chosen = await this.chooseCheck(
       session,
       t("Agent: Find Smallest Set"),
       t("A command that must pass with the set"),
     );
     if (!chosen) return;
-    const params = { sessionId: session.id, ...checkParam(chosen.command) };
-    const found = await orShowWarning(() => this.search(params));
+    const found = await orShowWarning(() => this.search({ sessionId: session.id, ...chosen }));
     if (found) await this.report(session.id, found);
   }
 
   /** Accepts the changes in the set that the last search found. */
   async accept(): Promise<void> {
-    await this.acceptNeeded(sessionWithSet(this.store)?.id ?? "");
+    await this.acceptNeeded(this.store.withSmallestSet?.id ?? "");
   }
 
   /** Searches and shows the progress. If the user cancels, the result has the smallest set found so far, if any. */

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { method } from "../../wire/protocol";
 import type { SessionList } from "../../wire/protocolStates";
 import type { AgentServer } from "../../server/server";
-import { storageFolders } from "../../server/storage";
+import { storageFolder } from "../../server/storage";
 import type { Store } from "../../state/store";
 import { savedSessions } from "./savedSessions";
 
@@ -21,10 +21,7 @@ export async function restoreSessions(
   const openFolders = (vscode.workspace.workspaceFolders ?? []).map(
     ({ uri }) => vscode.Uri.parse(uri.toString()).fsPath,
   );
-  const { storageDir, formerStorageDir } = storageFolders(context);
-  const saved = new Set<string>();
-  for (const folder of [storageDir, formerStorageDir])
-    for (const id of folder === undefined ? [] : await savedSessions(folder, openFolders)) saved.add(id);
+  const saved = new Set(await savedSessions(storageFolder(context), openFolders));
   if (saved.size === 0) return saved;
   // wait for the list, because a conversation that is drawn without it has no title and no transcript; if the server
   // cannot start, the user has already seen why

@@ -14,7 +14,7 @@ import type { AgentServer } from "../../server/server";
 import { configuredCloud } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
-import { sessionName } from "../questions/noticeTexts";
+import { sessionName } from "../../ui/sessionTexts";
 import { earlyEnd, pauseReason, isReadyToGo } from "../../state/waiting";
 import { plainSummary } from "../../ui/text";
 import { showError, showInformation } from "../../ui/show";

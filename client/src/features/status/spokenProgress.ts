@@ -6,8 +6,7 @@
 // reader.
 
 import * as vscode from "vscode";
-import { activityText } from "../conversation/stateView";
-import { sessionName } from "../questions/noticeTexts";
+import { activityText, sessionName } from "../../ui/sessionTexts";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { withProgress } from "../../ui/show";

@@ -3,7 +3,6 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { relative } from "../../ui/folders";
-import type { ReviewProgress } from "../review/editRows";
 import { showStatus, statusItem } from "../../ui/show";
 import { reviewText, statusTexts } from "./statusTexts";
 import { throttled } from "../../ui/throttle";
@@ -22,7 +21,8 @@ export class Status implements vscode.Disposable {
 
   constructor(
     private readonly store: Store,
-    private readonly progress: ReviewProgress,
+    /** Counts the proposed files: those that are left to review, and all of them. */
+    private readonly countFiles: () => { readonly left: number; readonly total: number },
   ) {
     this.reviewItem.command = "fairlead.nextChange";
     this.unsubscribe = store.onChange((change) => {
@@ -58,7 +58,7 @@ export class Status implements vscode.Disposable {
   }
 
   private drawReview(): void {
-    const { left, total } = this.progress.count(this.store.sessions);
+    const { left, total } = this.countFiles();
     if (left === 0) {
       this.reviewItem.hide();
       return;

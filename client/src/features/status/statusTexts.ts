@@ -1,9 +1,9 @@
 // What the status bar says about all sessions. Pure.
 
 import { t } from "@vscode/l10n";
-import { planCount } from "../plan/planRows";
+import { planCount } from "../../ui/stepRow";
 import { describeApproval } from "../../ui/approvalTexts";
-import { sessionName } from "../questions/noticeTexts";
+import { sessionName } from "../../ui/sessionTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../../state/waiting";
 import { isReplay, type Session } from "../../state/session";
 import { contextUsage, countText, usageSummary } from "../../ui/format";

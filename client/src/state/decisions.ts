@@ -1,8 +1,8 @@
 // The order of the user's decisions across all sessions. The server undoes the last decision of one session; only the
 // client knows the order between sessions. The server decides what an undo changes, and whether it is possible.
 
-import type { ReviewResult } from "../../wire/protocol";
-import type { Edits } from "../../wire/protocolStates";
+import type { ReviewResult } from "../wire/protocol";
+import type { Edits } from "../wire/protocolStates";
 
 /**
  * One decision of the user: the steps that it added to the sessions' undo histories, in order. Each step is
