@@ -1,5 +1,8 @@
 // Redrawing at a limited rate.
 
+import type { Change, Session } from "../state/session";
+import type { Store } from "../state/store";
+
 /** `schedule` calls `draw` soon. Until then, further calls of `schedule` have no effect. */
 export interface Scheduled {
   schedule: () => void;
@@ -17,6 +20,29 @@ export function throttled(draw: () => void, milliseconds = 50): Scheduled {
     draw();
   };
   return scheduled(drawNow, () => Math.max(0, last + milliseconds - performance.now()));
+}
+
+/**
+ * Returns a throttled `Scheduled` that also draws after each relevant change of the store, until it is disposed. By
+ * default, all changes are relevant except those of entries.
+ */
+export function drawnFrom(
+  store: Store,
+  draw: () => void,
+  isRelevant: (change: Change, session: Session) => boolean = (change) => change !== "conversation",
+  milliseconds?: number,
+): Scheduled {
+  const { schedule, dispose } = throttled(draw, milliseconds);
+  const unsubscribe = store.onChange((change, session) => {
+    if (isRelevant(change, session)) schedule();
+  });
+  return {
+    schedule,
+    dispose: () => {
+      unsubscribe();
+      dispose();
+    },
+  };
 }
 
 /** Returns a `Scheduled` that draws when the given time has passed after `schedule` was called. */

@@ -2,7 +2,7 @@
 // press and release, so a tree is refreshed only if what a row shows or does has changed.
 
 import * as vscode from "vscode";
-import { throttled } from "./throttle";
+import { drawnFrom, type Scheduled } from "./throttle";
 import { fingerprint } from "./fingerprint";
 import { RefreshGuard } from "./refreshGuard";
 import type { Change } from "../state/session";
@@ -21,13 +21,7 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
     () => this.view.visible,
     () => performance.now(),
   );
-  private readonly update = throttled(() => {
-    const rows = fingerprint(this.withDescendants());
-    if (rows !== this.shownRows) this.guard.refresh();
-    this.shownRows = rows;
-    // after the refresh: VS Code delays a refresh that follows a change of the view's message
-    this.updateHeader();
-  });
+  private readonly update: Scheduled;
   /** The fingerprint of the rows at the last refresh. */
   private shownRows = "";
   private readonly disposables: { dispose(): unknown }[];
@@ -40,27 +34,22 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   ) {
     const options = { treeDataProvider: this, showCollapseAll: true };
     this.view = treeView(id, dragAndDropController ? { ...options, dragAndDropController } : options);
-    const unsubscribe = store.onChange((change) => {
-      if (isRelevant(change)) this.update.schedule();
-    });
+    const update = (): void => {
+      const rows = fingerprint(this.withDescendants());
+      if (rows !== this.shownRows) this.guard.refresh();
+      this.shownRows = rows;
+      // after the refresh: VS Code delays a refresh that follows a change of the view's message
+      this.updateHeader();
+    };
+    this.update = drawnFrom(store, update, isRelevant);
     const visibility = this.view.onDidChangeVisibility(({ visible }) => {
       if (!visible) return;
       this.guard.treeShown();
       this.onShown?.();
     });
     // with several folders, paths begin with the folder's name
-    const folders = vscode.workspace.onDidChangeWorkspaceFolders(() => {
-      this.update.schedule();
-    });
-    this.disposables = [
-      { dispose: unsubscribe },
-      visibility,
-      folders,
-      this.update,
-      this.guard,
-      this.view,
-      this.changed,
-    ];
+    const folders = vscode.workspace.onDidChangeWorkspaceFolders(this.update.schedule);
+    this.disposables = [visibility, folders, this.update, this.guard, this.view, this.changed];
   }
 
   /** Called whenever the view becomes visible. */

@@ -16,9 +16,9 @@ import { stateView } from "./stateView";
 import { relative } from "../../ui/folders";
 import { modelLabel } from "../../server/modelChoices";
 import { configuredCloud } from "../../server/settings";
-import { isReplay, type PromptEntry, type Session } from "../../state/session";
+import { isReplay, type Change, type PromptEntry, type Session } from "../../state/session";
 import type { Store } from "../../state/store";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import { showError, showHeader, showInformation } from "../../ui/show";
 
 const VIEW = "fairlead.conversation";
@@ -46,9 +46,7 @@ export class Conversation implements vscode.Disposable {
   private editor: vscode.WebviewPanel | undefined;
   /** Whether the view gets the focus when its page is ready. */
   private isFocusWanted = false;
-  private readonly redraw = throttled(() => {
-    this.draw();
-  }, REDRAW_MS);
+  private readonly redraw: Scheduled;
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(
@@ -60,15 +58,12 @@ export class Conversation implements vscode.Disposable {
     private readonly box: PromptBox,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
   ) {
-    const unsubscribe = store.onChange((change, session) => {
-      // another session may have become the active one, or wait for the user
-      if (session === store.active || change !== "conversation") this.redraw.schedule();
-    });
-    const schedule = (): void => {
-      this.redraw.schedule();
-    };
+    // after a change of another session, that may have become the active one, or wait for the user
+    const isRelevant = (change: Change, session: Session): boolean =>
+      session === store.active || change !== "conversation";
+    this.redraw = drawnFrom(store, this.draw, isRelevant, REDRAW_MS);
+    const { schedule } = this.redraw;
     this.disposables = [
-      { dispose: unsubscribe },
       this.visibility,
       this.redraw,
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
@@ -292,7 +287,7 @@ export class Conversation implements vscode.Disposable {
     }
   }
 
-  private draw(): void {
+  private readonly draw = (): void => {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
@@ -307,7 +302,7 @@ export class Conversation implements vscode.Disposable {
       if (entries) post(page, entries);
       this.postState(page, state);
     }
-  }
+  };
 
   private postState(page: Page, state: StateView): void {
     const text = JSON.stringify(state);

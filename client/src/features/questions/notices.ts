@@ -3,7 +3,7 @@
 // buttons after some seconds, and an extension cannot close it. So a notice is a progress notification with links.
 
 import * as vscode from "vscode";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import { relative } from "../../ui/folders";
 import { noticesOf, type Notice } from "./noticeTexts";
 import type { Store } from "../../state/store";
@@ -23,10 +23,8 @@ interface OpenNotice {
 export class Notices implements vscode.Disposable {
   private readonly open = new Map<object, OpenNotice>();
   private lastNumber = 0;
-  private readonly redraw = throttled(() => {
-    this.draw();
-  });
-  private readonly disposables: { dispose(): unknown }[];
+  private readonly redraw: Scheduled;
+  private readonly command: vscode.Disposable;
 
   constructor(
     private readonly store: Store,
@@ -38,10 +36,8 @@ export class Notices implements vscode.Disposable {
       const chosen = [...this.open.values()].find((other) => other.number === number)?.notice.links[link];
       return chosen && perform(chosen.action);
     };
-    const unsubscribe = store.onChange((change) => {
-      if (change !== "conversation") this.redraw.schedule();
-    });
-    this.disposables = [vscode.commands.registerCommand(COMMAND, followLink), { dispose: unsubscribe }, this.redraw];
+    this.command = vscode.commands.registerCommand(COMMAND, followLink);
+    this.redraw = drawnFrom(store, this.draw);
   }
 
   /** Shows and closes notices after the user has opened or closed the conversation. */
@@ -50,11 +46,12 @@ export class Notices implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const disposable of this.disposables) disposable.dispose();
+    this.command.dispose();
+    this.redraw.dispose();
     for (const { close } of this.open.values()) close?.();
   }
 
-  private draw(): void {
+  private readonly draw = (): void => {
     const unseen = this.store.sessions.filter(({ id }) => !this.isSeen(id));
     const wanted = unseen.flatMap((session) => noticesOf(session, relative));
     for (const [about, { close }] of this.open) {
@@ -63,7 +60,7 @@ export class Notices implements vscode.Disposable {
       close?.();
     }
     for (const notice of wanted) if (!this.open.has(notice.about)) this.show(notice);
-  }
+  };
 
   private show(notice: Notice): void {
     // VS Code shows all lines of a notification only if it can be cancelled

@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom } from "../../ui/throttle";
 import type { FileEdits } from "../../wire/protocolStates";
 import { type Store } from "../../state/store";
 import { rowUri } from "../../ui/tree";
@@ -16,19 +16,12 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
   private readonly changed = new vscode.EventEmitter<vscode.Uri[]>();
   readonly onDidChangeFileDecorations = this.changed.event;
   private marks = new Map<string, vscode.FileDecoration>();
-  private readonly redraw = throttled(() => {
-    this.draw();
-  });
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(private readonly store: Store) {
-    const unsubscribe = store.onChange((change) => {
-      if (change === "edits") this.redraw.schedule();
-    });
     this.disposables = [
       vscode.window.registerFileDecorationProvider(this),
-      { dispose: unsubscribe },
-      this.redraw,
+      drawnFrom(store, this.draw, (change) => change === "edits"),
       this.changed,
     ];
   }
@@ -41,7 +34,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  private draw(): void {
+  private readonly draw = (): void => {
     const marks = new Map<string, vscode.FileDecoration>();
     for (const { id, edits } of this.store.reviewable) {
       for (const file of edits?.files ?? []) {
@@ -56,7 +49,7 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
     );
     this.marks = marks;
     if (changedUris.length > 0) this.changed.fire(changedUris.map((uri) => vscode.Uri.parse(uri)));
-  }
+  };
 }
 
 const isSame = (one: vscode.FileDecoration | undefined, other: vscode.FileDecoration | undefined): boolean =>

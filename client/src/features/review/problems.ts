@@ -5,30 +5,27 @@ import * as vscode from "vscode";
 import type { Diagnostic } from "../../wire/protocolStates";
 import type { Store } from "../../state/store";
 import { errorIn } from "../../ui/show";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom } from "../../ui/throttle";
 import { proposedUri } from "./diffUris";
 
 export class ProposedProblems implements vscode.Disposable {
   private readonly shown = vscode.languages.createDiagnosticCollection("fairlead");
   /** The problems that are shown for each document, as JSON, so that only changed ones are set again. */
   private shownProblems = new Map<string, string>();
-  private readonly redraw = throttled(() => {
-    this.show();
-  });
   private readonly disposables: { dispose(): unknown }[];
 
   constructor(private readonly store: Store) {
-    const unsubscribe = store.onChange((change) => {
-      if (change === "edits" || change === "sessions") this.redraw.schedule();
-    });
-    this.disposables = [{ dispose: unsubscribe }, this.redraw, this.shown];
+    this.disposables = [
+      drawnFrom(store, this.show, (change) => change === "edits" || change === "sessions"),
+      this.shown,
+    ];
   }
 
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  private show(): void {
+  private readonly show = (): void => {
     const found = new Map<string, string>();
     const changed: [vscode.Uri, vscode.Diagnostic[]][] = [];
     for (const { id, edits } of this.store.reviewable) {
@@ -42,7 +39,7 @@ export class ProposedProblems implements vscode.Disposable {
     for (const uri of this.shownProblems.keys()) if (!found.has(uri)) this.shown.delete(vscode.Uri.parse(uri));
     this.shown.set(changed);
     this.shownProblems = found;
-  }
+  };
 }
 
 /** Converts a problem of a proposed text. The server sends only errors (docs/protocol.md, `File`). */

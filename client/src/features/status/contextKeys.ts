@@ -5,29 +5,23 @@ import { isReadyToGo, pauseReason } from "../../state/waiting";
 import { isRewindable } from "../../state/session";
 import type { Store } from "../../state/store";
 import { setContextKey } from "../../ui/contextKeys";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom, type Scheduled } from "../../ui/throttle";
 
 /** Keeps the context keys that depend on the store up to date. */
 export class ContextKeys implements vscode.Disposable {
   private readonly values = new Map<string, boolean>();
-  private readonly update = throttled(() => {
-    this.set();
-  });
-  private readonly unsubscribe: () => void;
+  private readonly update: Scheduled;
 
   constructor(private readonly store: Store) {
-    this.unsubscribe = store.onChange((change) => {
-      if (change !== "conversation") this.update.schedule();
-    });
+    this.update = drawnFrom(store, this.set);
     this.set();
   }
 
   dispose(): void {
-    this.unsubscribe();
     this.update.dispose();
   }
 
-  private set(): void {
+  private readonly set = (): void => {
     const { active, awaitingAnswer, reviewable, sessions } = this.store;
     const values = {
       running: sessions.some(({ running }) => running),
@@ -47,5 +41,5 @@ export class ContextKeys implements vscode.Disposable {
       this.values.set(name, value);
       setContextKey(name, value);
     }
-  }
+  };
 }

@@ -10,7 +10,7 @@ import { activityText, sessionName } from "../../ui/sessionTexts";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { withProgress } from "../../ui/show";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom, type Scheduled } from "../../ui/throttle";
 
 /** The notification of a run. */
 interface Spoken {
@@ -22,10 +22,7 @@ interface Spoken {
 
 export class SpokenProgress implements vscode.Disposable {
   private readonly spoken = new Map<string, Spoken>();
-  private readonly redraw = throttled(() => {
-    this.draw();
-  });
-  private readonly unsubscribe: () => void;
+  private readonly redraw: Scheduled;
 
   constructor(
     private readonly store: Store,
@@ -34,9 +31,7 @@ export class SpokenProgress implements vscode.Disposable {
     /** Stops a session's run. Called when the user cancels its notification. */
     private readonly stop: (sessionId: string) => unknown,
   ) {
-    this.unsubscribe = store.onChange((change) => {
-      if (change !== "conversation") this.redraw.schedule();
-    });
+    this.redraw = drawnFrom(store, this.draw);
   }
 
   /** Begins and ends notifications after the user has opened or closed the conversation. */
@@ -45,12 +40,11 @@ export class SpokenProgress implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.unsubscribe();
     this.redraw.dispose();
     for (const { end } of this.spoken.values()) end();
   }
 
-  private draw(): void {
+  private readonly draw = (): void => {
     const isOn = vscode.workspace.getConfiguration("editor").get("accessibilitySupport") === "on";
     const wanted = this.store.sessions.filter(({ id, running }) => isOn && running && !this.isSeen(id));
     for (const [id, { end }] of this.spoken) {
@@ -61,7 +55,7 @@ export class SpokenProgress implements vscode.Disposable {
     for (const session of wanted) {
       this.say(this.spoken.get(session.id) ?? this.begin(session), activityText(session));
     }
-  }
+  };
 
   private say(spoken: Spoken, text: string): void {
     if (text === spoken.text) return;

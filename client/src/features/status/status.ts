@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { relative } from "../../ui/folders";
 import { showStatus, statusItem } from "../../ui/show";
 import { reviewText, statusTexts } from "./statusTexts";
-import { throttled } from "../../ui/throttle";
+import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import type { Store } from "../../state/store";
 
 const SECOND = 1000;
@@ -13,10 +13,7 @@ const SECOND = 1000;
 export class Status implements vscode.Disposable {
   private readonly agentItem = statusItem("fairlead.status", "Agent", 100);
   private readonly reviewItem = statusItem("fairlead.review", "Agent: Review", 99);
-  private readonly redraw = throttled(() => {
-    this.draw();
-  });
-  private readonly unsubscribe: () => void;
+  private readonly redraw: Scheduled;
   private countdown: NodeJS.Timeout | undefined;
 
   constructor(
@@ -25,19 +22,16 @@ export class Status implements vscode.Disposable {
     private readonly countFiles: () => { readonly left: number; readonly total: number },
   ) {
     this.reviewItem.command = "fairlead.nextChange";
-    this.unsubscribe = store.onChange((change) => {
-      if (change !== "conversation") this.redraw.schedule();
-    });
+    this.redraw = drawnFrom(store, this.draw);
     this.draw();
   }
 
   dispose(): void {
     clearTimeout(this.countdown);
-    this.unsubscribe();
     for (const each of [this.redraw, this.agentItem, this.reviewItem]) each.dispose();
   }
 
-  private draw(): void {
+  private readonly draw = (): void => {
     this.drawReview();
     clearTimeout(this.countdown);
     const { active, sessions } = this.store;
@@ -55,7 +49,7 @@ export class Status implements vscode.Disposable {
       this.countdown = setTimeout(() => {
         this.draw();
       }, SECOND);
-  }
+  };
 
   private drawReview(): void {
     const { left, total } = this.countFiles();
