@@ -1,3 +1,4 @@
+import fs from "node:fs";
 import js from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
 import globals from "globals";
@@ -29,6 +30,29 @@ const TEXTS = [
   "InlayHint",
   "QuickInputButton",
 ];
+
+/** The layers of the client, the lowest first. A layer imports only those below it. */
+const LAYERS = ["wire", "state", "ui", "server", "context", "features"];
+const FEATURES = fs.readdirSync(new URL("client/src/features", import.meta.url));
+
+/** Forbids the imports of a layer whose path, which is relative, matches one of the patterns. */
+const layerRule = (layer) => {
+  const above = [...LAYERS.slice(LAYERS.indexOf(layer) + 1).map((name) => `${name}/`), "extension$"];
+  const patterns = [
+    {
+      regex: `^\\..*/(${above.join("|")})`,
+      message: `${layer}/ imports only the layers below it: move down what both need, or pass it in (ARCHITECTURE.md).`,
+    },
+  ];
+  if (layer === "features")
+    patterns.push({
+      regex: `^\\.\\./(.*/)?(${FEATURES.join("|")})/`,
+      message: "A feature imports no other feature: move down what both need, or let the extension pass it in.",
+    });
+  if (layer === "wire" || layer === "state")
+    patterns.push({ regex: "^vscode$", message: `${layer}/ is tested without VS Code.` });
+  return { files: [`client/src/${layer}/**`], rules: { "no-restricted-imports": ["error", { patterns }] } };
+};
 
 export default defineConfig(
   globalIgnores([".venv/", ".build/", "dist/", "server/", "**/scenarios/", "**/goldens/", "**/fixtures/"]),
@@ -81,6 +105,7 @@ export default defineConfig(
       ],
     },
   },
+  ...LAYERS.map(layerRule),
   {
     // In the webview, text becomes HTML in one module, which removes what is not allowed.
     files: ["client/src/features/conversation/webview/**"],
