@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { filesWithoutDependencies } from "./sourceFiles";
 import { cellsLabel, lineRangeOf, linesLabel } from "./lines";
-import { urisOfPath, workspacePath } from "../ui/folders";
+import { firstExisting, urisOfPath, workspacePath } from "../ui/folders";
 import type { ContextItem, SelectionItem } from "../wire/protocol";
 import type { Mentionable } from "./completions";
 import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";
@@ -151,18 +151,6 @@ export function selectionLabel(): string | undefined {
   const { uri, cells, range } = part;
   const labels = [...(cells ? [cellsLabel(cells)] : []), ...(range ? [linesLabel([lineRangeOf(range)])] : [])];
   return [workspacePath(shownFile(uri) ?? uri), ...labels].join(", ");
-}
-
-/** Returns the first of these URIs that exists. */
-export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
-  for (const uri of uris) {
-    const exists = await vscode.workspace.fs.stat(uri).then(
-      () => true,
-      () => false,
-    );
-    if (exists) return uri;
-  }
-  return undefined;
 }
 
 /** Returns what can be mentioned now. Searches the workspace for its files, unless they are given. */

@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { NEWEST, OLDEST, type Attempt } from "./python";
 import { pythonHelp } from "./pythonHelp";
+import { showPreview } from "../ui/markdownPages";
 import { showError } from "../ui/show";
 
 const SCHEME = "fairlead-help";
@@ -20,11 +21,7 @@ export function registerHelp(): vscode.Disposable {
 export async function showPythonHelp(context: vscode.ExtensionContext, attempts: readonly Attempt[]): Promise<void> {
   text = pythonHelp(attempts);
   const uri = vscode.Uri.from({ scheme: SCHEME, path: "/Python for Fairlead.md", query: String(Date.now()) });
-  try {
-    await vscode.commands.executeCommand("markdown.showPreview", uri);
-  } catch {
-    await vscode.window.showTextDocument(uri);
-  }
+  await showPreview(uri);
   const { displayName } = context.extension.packageJSON as { displayName: string };
   void showError(
     t("{0} needs Python {1} to {2}.", displayName, OLDEST.join("."), NEWEST.join(".")),

@@ -1,4 +1,4 @@
-// Converts between URIs and workspace paths. If the workspace has several folders, a path begins with the name of its
+// Files and folders of the workspace: converts between URIs and workspace paths. If the workspace has several folders, a path begins with the name of its
 // folder.
 
 import { realpathSync } from "node:fs";
@@ -30,6 +30,18 @@ export function workspacePath(uri: vscode.Uri): string {
 /** As `workspacePath`, for a URI from the wire. */
 export function relative(uri: string): string {
   return workspacePath(vscode.Uri.parse(uri));
+}
+
+/** Returns the first of these URIs that exists. */
+export async function firstExisting(uris: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
+  for (const uri of uris) {
+    const exists = await vscode.workspace.fs.stat(uri).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return uri;
+  }
+  return undefined;
 }
 
 interface RealFolder {

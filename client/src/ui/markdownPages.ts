@@ -61,16 +61,6 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
     ];
   }
 
-  /** Opens a page or brings it to the front. */
-  async show(uri: vscode.Uri): Promise<void> {
-    try {
-      await vscode.commands.executeCommand("markdown.showPreview", uri);
-    } catch {
-      // the Markdown preview is an extension, which can be disabled
-      await vscode.window.showTextDocument(uri, { preview: false });
-    }
-  }
-
   /** Draws a page again, if it is open. */
   redraw(uri: vscode.Uri): void {
     this.lastChange = Math.max(Date.now(), this.lastChange + 1);
@@ -150,6 +140,16 @@ export class MarkdownPages implements vscode.FileSystemProvider, vscode.Disposab
       if (isShown && page.hidden) this.refresh();
       page.hidden = !isShown;
     }
+  }
+}
+
+/** Opens the preview of a document, or brings it to the front. */
+export async function showPreview(uri: vscode.Uri): Promise<void> {
+  try {
+    await vscode.commands.executeCommand("markdown.showPreview", uri);
+  } catch {
+    // the Markdown preview is an extension, which can be disabled
+    await vscode.window.showTextDocument(uri, { preview: false });
   }
 }
 

@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { scheme } from "../../wire/protocol";
-import type { FileEdits } from "../../wire/protocolStates";
+import type { FileEdits, Hunk } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 
@@ -60,6 +60,15 @@ export function fileOrRenamed(session: Session | undefined, path: string): FileE
     fileOf(session, path) ??
     session?.edits?.files.find(({ newUri }) => newUri !== null && vscode.Uri.parse(newUri).path === path)
   );
+}
+
+/** Returns a hunk of a file, if it is still proposed. */
+export function hunkOf(
+  store: Store,
+  sessionId: string,
+  { uri, hunk }: { uri: string; hunk: string },
+): Hunk | undefined {
+  return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
 }
 
 /** Returns the documents of proposed texts that the user has edited but not saved. */

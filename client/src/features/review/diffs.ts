@@ -5,7 +5,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { newName } from "./editRows";
-import { relative } from "../../ui/folders";
+import { firstExisting, relative } from "../../ui/folders";
 import { editsOfStep, type ChangeLocation } from "./changeNavigation";
 import type { DecideParams } from "../../wire/protocol";
 import type { FileEdits, Hunk } from "../../wire/protocolStates";
@@ -179,7 +179,7 @@ export class Diffs implements vscode.Disposable {
       await this.openStepDiff(sessionId, file, item);
     } else if (file) {
       await this.open(sessionId, file);
-    } else if (await exists(current)) {
+    } else if (await firstExisting([current])) {
       await vscode.commands.executeCommand("vscode.open", current, { preview: true });
     } else {
       void showInformation(t("{0} no longer exists.", relative(uri)));
@@ -269,14 +269,5 @@ function title(file: FileEdits): string {
       return t("{0} → {1} (renamed, proposed)", name, newName(file, relative));
     case "modify":
       return t("{0} (proposed)", name);
-  }
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch {
-    return false;
   }
 }

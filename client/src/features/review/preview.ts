@@ -2,15 +2,14 @@
 
 import * as vscode from "vscode";
 import { firstLine } from "./changeNavigation";
-import { fileOf, proposedUri } from "./diffUris";
+import { fileOf, hunkOf, proposedUri } from "./diffUris";
 import type { DecideParams } from "../../wire/protocol";
-import type { Hunk } from "../../wire/protocolStates";
 import type { Store } from "../../state/store";
 
 /** A proposed change to a file. */
 interface Shown {
   readonly sessionId: string;
-  readonly path: string;
+  readonly uri: string;
   readonly hunk: string;
 }
 
@@ -26,7 +25,7 @@ export class Preview implements vscode.Disposable {
 
   constructor(private readonly store: Store) {
     this.unsubscribe = store.onChange(() => {
-      if (this.shown && !hunkOf(this.store, this.shown)) void this.close();
+      if (this.shown && !hunkOf(this.store, this.shown.sessionId, this.shown)) void this.close();
     });
   }
 
@@ -39,8 +38,7 @@ export class Preview implements vscode.Disposable {
     if (!("hunk" in target)) return;
     const path = vscode.Uri.parse(target.uri).path;
     const file = fileOf(this.store.get(sessionId), path);
-    const shown = { sessionId, path, hunk: target.hunk };
-    const hunk = hunkOf(this.store, shown);
+    const hunk = hunkOf(this.store, sessionId, target);
     const editor = vscode.window.visibleTextEditors.find(
       ({ document: { uri } }) => uri.scheme === "file" && uri.path === path,
     );
@@ -48,7 +46,7 @@ export class Preview implements vscode.Disposable {
     if (!file || !hunk || !editor) return;
     const start = firstLine(hunk) - 1;
     const proposed = new vscode.Range(start, 0, start + Math.max(0, hunk.newLines - 1), Number.MAX_SAFE_INTEGER);
-    this.shown = shown;
+    this.shown = { sessionId, ...target };
     await vscode.commands.executeCommand(
       "editor.action.peekLocations",
       editor.document.uri,
@@ -64,8 +62,4 @@ export class Preview implements vscode.Disposable {
     this.shown = undefined;
     await vscode.commands.executeCommand("closeReferenceSearch");
   }
-}
-
-function hunkOf(store: Store, shown: Shown): Hunk | undefined {
-  return fileOf(store.get(shown.sessionId), shown.path)?.hunks.find(({ id }) => id === shown.hunk);
 }

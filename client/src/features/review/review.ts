@@ -6,12 +6,12 @@ import { stepCount, type DecisionSteps, type Direction } from "../../state/decis
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "../../ui/folders";
 import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../../wire/protocol";
-import type { Edits, FileEdits, Hunk } from "../../wire/protocolStates";
+import type { Edits, FileEdits } from "../../wire/protocolStates";
 import { allWasShown } from "./staleness";
 import { failureSummary } from "../../ui/text";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
-import { unsavedProposals, fileOf } from "./diffUris";
+import { fileOf, hunkOf, unsavedProposals } from "./diffUris";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { askForText, showBriefly, showInformation, showWarning } from "../../ui/show";
@@ -268,10 +268,6 @@ function isFileInTarget(target: Target, file: FileEdits): boolean {
 function hunksIn(target: Target): { uri: string; hunk: string }[] {
   const changes = "changes" in target ? target.changes : "hunk" in target ? [target] : [];
   return changes.flatMap(({ uri, hunk }) => (hunk === null ? [] : [{ uri, hunk }]));
-}
-
-function hunkOf(store: Store, sessionId: string, { uri, hunk }: { uri: string; hunk: string }): Hunk | undefined {
-  return fileOf(store.get(sessionId), vscode.Uri.parse(uri).path)?.hunks.find(({ id }) => id === hunk);
 }
 
 const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean =>

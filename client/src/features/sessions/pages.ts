@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { safeMarkdown } from "../../ui/markdown";
-import { MarkdownPages } from "../../ui/markdownPages";
+import { MarkdownPages, showPreview } from "../../ui/markdownPages";
 import { commitInputs } from "../../context/git";
 import { method, scheme, type PageResult, type RecordResult } from "../../wire/protocol";
 import { orShowWarning } from "../../server/errors";
@@ -96,7 +96,7 @@ export class Pages implements vscode.Disposable {
   private async show(uri: vscode.Uri): Promise<void> {
     if ((await orShowWarning(() => this.fetch(uri))) === undefined) return;
     this.pages.redraw(uri);
-    await this.pages.show(uri);
+    await showPreview(uri);
   }
 
   /** Returns the text of a page. Requests it if VS Code restored the page after a reload. Never throws. */
