@@ -11,7 +11,7 @@ import { ConversationActions } from "./features/conversation/conversationActions
 import { ReviewCursor } from "./features/review/cursor";
 import { registerCodeAnswers } from "./features/code/answers";
 import { EditorTasks } from "./features/code/editorTasks";
-import { Decorations } from "./features/review/decorations";
+import { decorateFiles } from "./features/review/decorations";
 import { Diffs } from "./features/review/diffs";
 import { isEditRow, ReviewProgress, type CheckRow, type EditRow } from "./features/review/editRows";
 import { EditsView } from "./features/review/editsView";
@@ -31,9 +31,9 @@ import { Prompts } from "./features/sessions/prompt";
 import { Preview } from "./features/review/preview";
 import { ProposedFiles } from "./features/review/proposedFiles";
 import { method, serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./wire/protocol";
-import { ProposedProblems } from "./features/review/problems";
+import { showProposedProblems } from "./features/review/problems";
 import { Questions } from "./features/questions/questions";
-import { SystemNotifications } from "./features/questions/systemNotifications";
+import { watchForNotifications } from "./features/questions/systemNotifications";
 import { Review, targetOf } from "./features/review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./features/sessions/runs";
@@ -47,9 +47,9 @@ import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
 import { DiffContents } from "./features/review/diffContents";
 import { switchModel } from "./server/switchModel";
-import { ContextKeys } from "./features/status/contextKeys";
+import { watchContextKeys } from "./features/status/contextKeys";
 import { SpokenProgress } from "./features/status/spokenProgress";
-import { Status } from "./features/status/status";
+import { showStatusItems } from "./features/status/status";
 import { Store } from "./state/store";
 import { Terminals } from "./features/plan/terminals";
 import { showInformation } from "./ui/show";
@@ -278,12 +278,12 @@ export function activate(context: vscode.ExtensionContext): void {
     notices,
     editorTasks,
     ...trees,
-    new ContextKeys(store),
-    new Status(store, () => reviewProgress.count(store.sessions)),
+    watchContextKeys(store),
+    showStatusItems(store, () => reviewProgress.count(store.sessions)),
     spokenProgress,
-    new SystemNotifications(store),
-    new Decorations(store),
-    new ProposedProblems(store),
+    watchForNotifications(store),
+    decorateFiles(store),
+    showProposedProblems(store),
     vscode.workspace.onDidGrantWorkspaceTrust(offerExampleTask),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void restoreSessions(context, agent, store)),
     registerHelp(),

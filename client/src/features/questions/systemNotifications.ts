@@ -8,28 +8,19 @@ import type { Store } from "../../state/store";
 import { notificationProgram } from "./notificationProgram";
 import { endNotices, noticesOf } from "./noticeTexts";
 
-export class SystemNotifications implements vscode.Disposable {
-  /** What the notices at the last update were about, so that the user is notified of each only once. */
-  private known: ReadonlySet<object> = new Set();
-  private readonly unsubscribe: () => void;
-
-  constructor(private readonly store: Store) {
-    this.unsubscribe = store.onChange((change) => {
-      if (change === "approvals" || change === "run") this.update();
-    });
-  }
-
-  dispose(): void {
-    this.unsubscribe();
-  }
-
-  private update(): void {
+/** Shows them until the result is disposed. */
+export function watchForNotifications(store: Store): vscode.Disposable {
+  /** What the notices at the last change were about, so that the user is notified of each only once. */
+  let known: ReadonlySet<object> = new Set();
+  const unsubscribe = store.onChange((change) => {
+    if (change !== "approvals" && change !== "run") return;
     // only sessions that ran in this window: the user already knows what has been waiting since an earlier window
-    const sessions = this.store.sessions.filter(({ runsStarted }) => runsStarted > 0);
+    const sessions = store.sessions.filter(({ runsStarted }) => runsStarted > 0);
     const notices = sessions.flatMap((session) => [...noticesOf(session, relative), ...endNotices(session)]);
-    for (const { about, text } of notices) if (!this.known.has(about)) notify(text);
-    this.known = new Set(notices.map(({ about }) => about));
-  }
+    for (const { about, text } of notices) if (!known.has(about)) notify(text);
+    known = new Set(notices.map(({ about }) => about));
+  });
+  return new vscode.Disposable(unsubscribe);
 }
 
 /** Shows a notification of the operating system, unless the window has the focus or the user wants none. */

@@ -5,38 +5,20 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { drawnFrom } from "../../ui/throttle";
 import type { FileEdits } from "../../wire/protocolStates";
-import { type Store } from "../../state/store";
+import type { Store } from "../../state/store";
 import { rowUri } from "../../ui/tree";
 import { errorCount } from "../../ui/problemTexts";
 
 const PENDING = mark("P", t("Proposed change to review"), "fairlead.proposedForeground");
 const CONFLICT = mark("!", t("Proposed change conflicts with yours"), "fairlead.conflictForeground");
 
-export class Decorations implements vscode.FileDecorationProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<vscode.Uri[]>();
-  readonly onDidChangeFileDecorations = this.changed.event;
-  private marks = new Map<string, vscode.FileDecoration>();
-  private readonly disposables: { dispose(): unknown }[];
-
-  constructor(private readonly store: Store) {
-    this.disposables = [
-      vscode.window.registerFileDecorationProvider(this),
-      drawnFrom(store, this.draw, (change) => change === "edits"),
-      this.changed,
-    ];
-  }
-
-  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    return this.marks.get(uri.toString());
-  }
-
-  dispose(): void {
-    for (const disposable of this.disposables) disposable.dispose();
-  }
-
-  private readonly draw = (): void => {
+/** Shows the marks until the result is disposed. */
+export function decorateFiles(store: Store): vscode.Disposable {
+  const changed = new vscode.EventEmitter<vscode.Uri[]>();
+  let shown = new Map<string, vscode.FileDecoration>();
+  const draw = (): void => {
     const marks = new Map<string, vscode.FileDecoration>();
-    for (const { id, edits } of this.store.reviewable) {
+    for (const { id, edits } of store.reviewable) {
       for (const file of edits?.files ?? []) {
         const uri = vscode.Uri.parse(file.uri).toString();
         if (marks.get(uri) !== CONFLICT) marks.set(uri, file.state === "conflict" ? CONFLICT : PENDING);
@@ -44,12 +26,17 @@ export class Decorations implements vscode.FileDecorationProvider, vscode.Dispos
         if (problems) marks.set(rowUri(id, file.uri).toString(), problems);
       }
     }
-    const changedUris = [...new Set([...marks.keys(), ...this.marks.keys()])].filter(
-      (uri) => !isSame(marks.get(uri), this.marks.get(uri)),
-    );
-    this.marks = marks;
-    if (changedUris.length > 0) this.changed.fire(changedUris.map((uri) => vscode.Uri.parse(uri)));
+    const uris = [...new Set([...marks.keys(), ...shown.keys()])];
+    const changedUris = uris.filter((uri) => !isSame(marks.get(uri), shown.get(uri)));
+    shown = marks;
+    if (changedUris.length > 0) changed.fire(changedUris.map((uri) => vscode.Uri.parse(uri)));
   };
+  const provider = vscode.window.registerFileDecorationProvider({
+    onDidChangeFileDecorations: changed.event,
+    provideFileDecoration: (uri) => shown.get(uri.toString()),
+  });
+  const redraw = drawnFrom(store, draw, (change) => change === "edits");
+  return vscode.Disposable.from(provider, redraw, changed);
 }
 
 const isSame = (one: vscode.FileDecoration | undefined, other: vscode.FileDecoration | undefined): boolean =>
