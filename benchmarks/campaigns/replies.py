@@ -31,7 +31,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, Text, Thinking
 from fairlead.agent.loop import run
 from fairlead.agent.outcome import Outcome
-from fairlead.messages.history import text_block
+from fairlead.messages.parts import Prompt
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.retry import MAX_ATTEMPTS
@@ -71,10 +71,10 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
     try:
         server.pending = [response] * times
         agent.window.begin_run(200_000)
-        first = await run(agent, [text_block("hi")])
+        first = await run(agent, [Prompt("hi")])
         server.pending = []
         agent.window.begin_run(200_000)
-        return first, await run(agent, [text_block("Still there?")]), seen
+        return first, await run(agent, [Prompt("Still there?")]), seen
     finally:
         await model.aclose()
 

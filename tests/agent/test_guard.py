@@ -6,9 +6,9 @@ from hypothesis import given
 
 from fairlead.agent.guard import RepeatGuard, Verdict
 from fairlead.agent.tool import Repeat
-from fairlead.messages.history import ToolCall
+from fairlead.messages.parts import Call
 
-CALL = ToolCall("id", "bash", {"command": "curl localhost:3000"})
+CALL = Call("id", "bash", {"command": "curl localhost:3000"})
 # the results of the same call, made again and again, with whether it may be repeated; then what is decided about each
 POLLS: dict[str, tuple[Repeat, list[str], str]] = {
     "a change that was made": ("refused", ["a"], "run refuse refuse refuse stop"),

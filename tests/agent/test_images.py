@@ -1,22 +1,23 @@
 """Image blocks: which pictures a model can read, how much of the window they take, and what a refusal removes."""
 
-from base64 import b64encode
+from collections.abc import Iterable
 
 import pytest
 
 from fairlead.agent.shortening import with_summary
 from fairlead.agent.window import CHARS_PER_TOKEN, size
-from fairlead.messages.history import Message, text_block
 from fairlead.messages.images import (
     MAX_TOKENS,
     OLD_PICTURE,
     REFUSED_PICTURE,
-    image_block,
+    image_of,
     image_tokens,
     media_type,
     without_images,
     without_old_images,
 )
+from fairlead.messages.parts import Image, Message, Note, Part, Prompt
+from support.messages import assistant, user
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
 
@@ -56,23 +57,26 @@ def test_a_picture_is_recognized_by_its_bytes(data: bytes, expected: str | None)
 )
 def test_the_tokens_of_a_picture_depend_on_its_pixels_and_not_on_its_bytes(data: bytes, tokens: int) -> None:
     """Width * height / 750, between a minimum and MAX_TOKENS; a picture of unknown size takes MAX_TOKENS."""
-    block = image_block("image/png", data)
-    assert image_tokens(block) == tokens
-    assert size([{"role": "user", "content": [block]}]) == tokens * CHARS_PER_TOKEN
+    image = image_of("image/png", data)
+    assert image_tokens(image) == tokens
+    assert size([user(image)]) == tokens * CHARS_PER_TOKEN
 
 
 @pytest.mark.parametrize("data", ["x", "é", "not base64!"])
 def test_a_damaged_picture_has_a_size_too(data: str) -> None:
     """Data that cannot be decoded, as in a damaged journal, takes MAX_TOKENS. The API then refuses the picture."""
-    assert image_tokens({"type": "image", "source": {"data": data}}) == MAX_TOKENS
+    assert image_tokens(Image("image/png", data)) == MAX_TOKENS
 
 
 def user_message(*names: str) -> Message:
-    blocks = [image_block("image/png", png()) if name == "image" else text_block(name) for name in names]
-    return {"role": "user", "content": blocks}
+    return user(*(image_of("image/png", png()) if name == "image" else name for name in names))
 
 
-ANSWER: Message = {"role": "assistant", "content": [text_block("Seen.")]}
+def texts(parts: Iterable[Part]) -> list[str]:
+    return [part.text for part in parts if isinstance(part, Prompt | Note)]
+
+
+ANSWER = assistant("Seen.")
 
 
 def test_only_the_pictures_of_the_refused_message_are_removed() -> None:
@@ -80,14 +84,14 @@ def test_only_the_pictures_of_the_refused_message_are_removed() -> None:
     first, last = user_message("a", "image"), user_message("b", "image", "image", "c")
     changed = without_images([first, ANSWER, last])
     assert changed[0] is first
-    assert [block.get("text") for block in changed[2]["content"]] == ["b", REFUSED_PICTURE, REFUSED_PICTURE, "c"]
+    assert texts(changed[2].parts) == ["b", REFUSED_PICTURE, REFUSED_PICTURE, "c"]
 
 
 def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
     """The user may have switched to a model that reads only text."""
     first, last = user_message("a", "image"), user_message("b")
     changed = without_images([first, ANSWER, last])
-    assert [block["text"] for block in changed[0]["content"]] == ["a", REFUSED_PICTURE]
+    assert texts(changed[0].parts) == ["a", REFUSED_PICTURE]
     assert (changed[1] is ANSWER, changed[2] is last) == (True, True)
     assert without_images([]) == []
 
@@ -96,7 +100,7 @@ def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
     """At most 20 remain. The pictures of one message are all removed, or none of them."""
     old, full, last = user_message("a", "image", "image"), user_message("b", *["image"] * 19), user_message("image")
     changed = without_old_images([old, ANSWER, full, ANSWER, last])
-    assert [block["text"] for block in changed[0]["content"]] == ["a", OLD_PICTURE, OLD_PICTURE]
+    assert texts(changed[0].parts) == ["a", OLD_PICTURE, OLD_PICTURE]
     assert (changed[2] is full, changed[4] is last) == (True, True)
     assert without_old_images(changed) == changed
     assert without_old_images([]) == []
@@ -105,12 +109,6 @@ def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
 @pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])
 def test_a_summary_does_not_repeat_the_notes_on_removed_pictures(note: str) -> None:
     """In the summary, the notes would look like the user's words."""
-    messages = [user_message("a", note), ANSWER, user_message("b"), ANSWER]
+    messages = [user("a", Note("picture", note)), ANSWER, user("b"), ANSWER]
     [summary, *_] = with_summary(messages, "Seen.", "", "", lambda _: False)
-    assert [block["text"] for block in summary["content"][:-1]] == ["a"]
-
-
-def test_an_image_block_has_the_format_of_the_api() -> None:
-    data = png()
-    source = {"type": "base64", "media_type": "image/png", "data": b64encode(data).decode()}
-    assert image_block("image/png", data) == {"type": "image", "source": source}
+    assert texts(summary.parts[:-1]) == ["a"]

@@ -17,10 +17,13 @@ from fairlead.agent.shortening import (
     with_summary,
 )
 from fairlead.agent.window import Window, size
-from fairlead.messages.history import History, Message, ToolCall, ToolResult, text_block
+from fairlead.messages.history import History
+from fairlead.messages.parts import Call, Message, Note, Part, Prompt, Result, Text
+from fairlead.models.anthropic.encode import encode_message
 from support.fake_api.ask import Ask, Handed
 from support.fake_api.rules import refusal, rules
 from support.fake_api.wire import HEADERS, talk
+from support.messages import user
 
 NAMES = ("read_file", "bash", "todo", "ask_user")
 TASK = "Read all of it."
@@ -35,28 +38,30 @@ def conversations(draw: st.DrawFn) -> History:
     """Prompts and rounds with several calls, results of all lengths, errors and feedback, up to the next prompt."""
     history, number = History(), 0
     for prompt in range(draw(st.integers(1, 3))):
-        history.add_user_message([text_block(f"{TASK} ({prompt})")])
+        history.add_user_message([Prompt(f"{TASK} ({prompt})")])
         for _ in range(draw(st.integers(0, 5))):
-            calls: list[ToolCall] = []
+            calls: list[Call] = []
             for _ in range(draw(st.integers(1, 3))):
-                calls.append(ToolCall(f"call{number}", draw(st.sampled_from(NAMES)), {"path": f"{number}.txt"}))
+                calls.append(Call(f"call{number}", draw(st.sampled_from(NAMES)), {"path": f"{number}.txt"}))
                 number += 1
-            said = [text_block("Next.")] if draw(st.booleans()) else []
-            asked = [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.input} for c in calls]
-            history.add_reply([*said, *asked], calls)
+            said: list[Part] = [Text("Next.")] if draw(st.booleans()) else []
+            history.add_reply([*said, *calls])
             results = [
-                ToolResult(c.id, f"{c.id} " * draw(st.sampled_from((1, 100, 2000))), draw(st.booleans())) for c in calls
+                Result(c.id, f"{c.id} " * draw(st.sampled_from((1, 100, 2000))), draw(st.booleans())) for c in calls
             ]
             history.add_results(
-                results, draw(st.sampled_from(([], ["<reminder>Do.</reminder>"], ["<review>No.</review>"])))
+                results, draw(st.sampled_from(([], [Note("reminder", "Do.")], [Note("review", "No.")])))
             )
         history.close("(The run ended here.)")
-    history.add_user_message([text_block("And now?")])
+    history.add_user_message([Prompt("And now?")])
     return history
 
 
 def is_accepted(messages: list[Message]) -> bool:
-    return refusal(Ask(HEADERS, talk(*messages), Handed()), rules(plain=False, alternate=True)) is None
+    return (
+        refusal(Ask(HEADERS, talk(*map(encode_message, messages)), Handed()), rules(plain=False, alternate=True))
+        is None
+    )
 
 
 @given(conversations(), st.integers(0, 60_000), st.sampled_from((0, 2)))
@@ -68,16 +73,17 @@ def test_fault_24_whatever_is_cleared_the_history_stays_valid(history: History, 
     assert size(after) <= size(before)
     old_part = len(before) - kept
     assert after[old_part:] == list(before[old_part:])
-    names = {b["id"]: b["name"] for m in before for b in m["content"] if b["type"] == "tool_use"}
+    names = {part.id: part.name for m in before for part in m.parts if isinstance(part, Call)}
     clearable = 0
     for old, new in zip(before, after, strict=True):
-        for block, now in zip(old["content"], new["content"], strict=True):
-            if now != block:
-                assert not keeps_results(names[block["tool_use_id"]])
-                assert now["content"].startswith(CLEARED_RESULT[:20])
-                assert now.get("is_error") == block.get("is_error")
-            elif block["type"] == "tool_result" and not keeps_results(names[block["tool_use_id"]]):
-                clearable += old in before[:old_part] and len(block["content"]) > 400
+        for part, now in zip(old.parts, new.parts, strict=True):
+            if now != part:
+                assert isinstance(part, Result) and isinstance(now, Result)
+                assert not keeps_results(names[part.call_id])
+                assert now.text.startswith(CLEARED_RESULT[:20])
+                assert now.is_error == part.is_error
+            elif isinstance(part, Result) and not keeps_results(names[part.call_id]):
+                clearable += old in before[:old_part] and len(part.text) > 400
     assert size(before) - size(after) >= free or clearable == 0
 
 
@@ -87,7 +93,7 @@ def test_fault_24_the_provider_clears_the_same_results_as_we_would(history: Hist
     and the same conversation is left.
     """
     messages = history.messages
-    names = [b["name"] for m in messages for b in m["content"] if b["type"] == "tool_use"]
+    names = [part.name for m in messages for part in m.parts if isinstance(part, Call)]
     uses = sum(not keeps_results(name) for name in names)
     after = clear_oldest(messages, uses - results_to_keep(messages, free, keeps_results), keeps_results)
     assert after == clear_results(messages, free, keeps_results)
@@ -105,11 +111,11 @@ def test_fault_24_a_summary_leaves_a_valid_history_with_the_users_words(history:
         after = with_summary([*after[:1], *messages[-3:]], "Again.", "[ ] #1: Go", "- a.py: modify", keeps_results)
     assert is_accepted(after)
     assert after[-2:] == messages[-2:]
-    texts = [block["text"] for message in after for block in message["content"] if block["type"] == "text"]
-    prompts = [b["text"] for m in messages for b in m["content"] if b["type"] == "text" and TASK in b["text"]]
-    assert set(prompts) <= set(texts)
-    assert sum(text.startswith("<summary>") for text in texts) == 1
-    assert any("[ ] #1: Go" in text and "- a.py: modify" in text for text in texts)
+    prompts = {part for m in messages for part in m.parts if isinstance(part, Prompt)}
+    left = [part for message in after for part in message.parts]
+    assert prompts == {part for part in left if isinstance(part, Prompt)}
+    (summary,) = [part.text for part in left if isinstance(part, Note) and part.kind == "summary"]
+    assert "[ ] #1: Go" in summary and "- a.py: modify" in summary
 
 
 @given(st.lists(st.text("ab\n", max_size=400), max_size=5), st.integers(0, 1500))
@@ -151,7 +157,7 @@ def test_fault_80_whatever_numbers_a_server_sends_the_estimates_are_sane(
 @pytest.mark.parametrize("counted", [10**12, 100_000, 0])
 def test_fault_90_an_impossible_count_does_not_change_the_estimate(counted: int) -> None:
     """docs/faults.md 90: an impossible count is ignored. Otherwise, it would clear the whole conversation."""
-    messages = [{"role": "user", "content": [{"type": "text", "text": "x" * 4000}]}]
+    messages = [user("x" * 4000)]
     window = Window()
     window.begin_run(200_000)
     window.record_answer(messages, Usage(1, input_tokens=counted))
@@ -170,10 +176,9 @@ def test_a_result_counts_as_shown_while_the_model_can_read_it() -> None:
     """It no longer counts after it is cleared. It never counts for a call with a different input."""
     history, given_input, text = History(), {"path": "a"}, "x" * 1000
     for number in (1, 2):
-        history.add_user_message([text_block("Go on.")])
-        call = ToolCall(f"t{number}", "read_file", given_input)
-        history.add_reply([{"type": "tool_use", "id": call.id, "name": call.name, "input": given_input}], [call])
-        history.add_results([ToolResult(call.id, text)])
+        history.add_user_message([Prompt("Go on.")])
+        history.add_reply([Call(f"t{number}", "read_file", given_input)])
+        history.add_results([Result(f"t{number}", text)])
         assert history.already_shown("read_file", given_input, text)
         assert not history.already_shown("read_file", {"path": "b"}, text)
     history.replace(clear_results(history.messages, 10_000, keeps_results, untouched=0))

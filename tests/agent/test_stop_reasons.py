@@ -147,11 +147,11 @@ async def test_l13_calls_in_an_ended_turn_are_not_run_and_the_third_such_answer_
         async with connect(api) as client:
             result = await client.run()
             assert (result["stopReason"], result["error"]["retryable"]) == ("error", True)
-            assert f"stop reason {reason} instead of tool_use" in result["message"]
+            assert f"stop reason {reason}, which runs no calls" in result["message"]
             assert "unknown" not in result["message"]
             assert client.last("agent/edits") is None
             assert (await client.run(sessionId=result["sessionId"]))["message"] == "Done."
-        assert f"stop reason '{reason}' instead" in results(api, 1)[0]["content"]
+        assert f"stop reason '{reason}', which runs no calls" in results(api, 1)[0]["content"]
         assert api.refusals == []
 
 

@@ -14,7 +14,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
-from fairlead.messages.history import ToolCall, ToolResult
+from fairlead.messages.parts import Call, Result
 
 
 @dataclass
@@ -77,8 +77,8 @@ async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fa
     Then a call that only reads runs at once, and one that may change files waits until the stopped call has ended.
     """
     stopped, events, slow = StoppedCalls(), list[Event](), Slow(kind, fails)
-    results: list[ToolResult] = []
-    calls = [ToolCall("1", kind, {}), ToolCall("2", kind, {})]
+    results: list[Result] = []
+    calls = [Call("1", kind, {}), Call("2", kind, {})]
     running = asyncio.ensure_future(dispatcher(stopped, events, slow).run_all(calls, results))
     await slow.has_begun.wait()
     running.cancel()
@@ -92,11 +92,11 @@ async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fa
     assert slow.ended == 0
 
     after = dispatcher(stopped, events, Quick("read"), Quick("move"))
-    reads: list[ToolResult] = []
-    await after.run_all([ToolCall("3", "read", {})], reads)
+    reads: list[Result] = []
+    await after.run_all([Call("3", "read", {})], reads)
     assert [result.text for result in reads] == ["Done."]
-    moves: list[ToolResult] = []
-    moving = asyncio.ensure_future(after.run_all([ToolCall("4", "move", {})], moves))
+    moves: list[Result] = []
+    moving = asyncio.ensure_future(after.run_all([Call("4", "move", {})], moves))
     await asyncio.sleep(0)
     assert isinstance(events[-1], ToolStarted)
     assert (slow.ended, moves) == (0, [])
@@ -108,14 +108,12 @@ async def test_l16_a_stop_does_not_wait_for_the_end_of_a_call(kind: ToolKind, fa
 async def test_l16_a_call_that_waits_for_stopped_ones_can_be_stopped_too() -> None:
     """L16: the result of the waiting call says that it did nothing."""
     stopped, slow = StoppedCalls(), Slow("execute")
-    first = asyncio.ensure_future(dispatcher(stopped, [], slow).run_all([ToolCall("1", "execute", {})], []))
+    first = asyncio.ensure_future(dispatcher(stopped, [], slow).run_all([Call("1", "execute", {})], []))
     await slow.has_begun.wait()
     first.cancel()
     await asyncio.wait({first})
-    events, results = list[Event](), list[ToolResult]()
-    second = asyncio.ensure_future(
-        dispatcher(stopped, events, Quick("edit")).run_all([ToolCall("2", "edit", {})], results)
-    )
+    events, results = list[Event](), list[Result]()
+    second = asyncio.ensure_future(dispatcher(stopped, events, Quick("edit")).run_all([Call("2", "edit", {})], results))
     await asyncio.sleep(0)
     assert [type(event) for event in events] == [ToolStarted]
     second.cancel()

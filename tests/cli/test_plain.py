@@ -223,7 +223,7 @@ def test_the_address_of_the_model_and_its_window(workspace: Path) -> None:
 
 def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
     """If the API paused the turn twice, the end says so, and how to continue. The exit code is 1."""
-    ended = run(workspace, record(*[{"text": "A moment.", "stop": "pause_turn"}] * 2))
+    ended = run(workspace, record(*[{"text": "A moment.", "stop": "paused"}] * 2))
     assert ended.code == 1, ended.out
     assert "✗ Paused before the task was finished" in ended.out and "rounds" not in ended.out
     assert "the API paused the model's turn" in ended.out

@@ -115,7 +115,7 @@ def test_a_task_that_is_not_utf_8(workspace: Path, record: Record, tmp_path: Pat
     ("turns", "code", "said"),
     [
         ([{"calls": [{"read_file": {"path": "a.txt"}}]}, {"text": "Done."}], 0, "✓ Read a.txt"),
-        ([{"text": "No.", "stop": "refusal"}], 1, "✗ The model refused"),
+        ([{"text": "No.", "stop": "refused"}], 1, "✗ The model refused"),
         ([{"text": "Looking.", "calls": [{"list_files": {}}]}], 1, "Looking."),
     ],
     ids=["a result that begins as if the call did not run", "a refusal at the end", "no answer at the end"],

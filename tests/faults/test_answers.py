@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.agent.events import Event
 from fairlead.agent.loop import Agent, run
-from fairlead.messages.history import text_block
+from fairlead.messages.parts import Prompt
 from fairlead.models.anthropic.clouds import Cloud
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
@@ -87,7 +87,7 @@ async def test_fault_160_an_answer_ends_the_run_as_it_must(answer: Answer, monke
         async with agent_for(answer, server, seen) as agent:
             agent.window.begin_run(200_000)
             async with ticking() as ticks:
-                first = await run(agent, [text_block("hi")])
+                first = await run(agent, [Prompt("hi")])
             assert (first.error.kind if first.error else "", server.answers) == (answer.kind, [])
             assert answer.says in first.message and "Internal error" not in first.message
             assert first.error is None or len(first.message) <= MAX_MESSAGE
@@ -95,7 +95,7 @@ async def test_fault_160_an_answer_ends_the_run_as_it_must(answer: Answer, monke
             if answer.scheme == "https":
                 return
             agent.window.begin_run(200_000)
-            second = await run(agent, [text_block("Still there?")])
+            second = await run(agent, [Prompt("Still there?")])
             assert (second.stop_reason, second.message) == ("end_turn", "Done.")
     assert server.problems == []
 
@@ -106,11 +106,11 @@ async def test_fault_160_a_stop_ends_an_answer_that_may_last_for_ever(answer: An
     with RawServer(DEFAULTS[answer.cloud]) as server:
         server.answers = [answer.parts]
         async with agent_for(answer, server, []) as agent, ticking() as ticks:
-            running = asyncio.ensure_future(run(agent, [text_block("hi")]))
+            running = asyncio.ensure_future(run(agent, [Prompt("hi")]))
             await asyncio.to_thread(server.wait_for_requests, 1)
             await ticks.wait_for(20)
             assert not running.done()
             running.cancel()
             assert (await running).stop_reason == "cancelled"
-            assert (await run(agent, [text_block("Still there?")])).message == "Done."
+            assert (await run(agent, [Prompt("Still there?")])).message == "Done."
     assert server.problems == []

@@ -14,7 +14,6 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("processes are forked here", allow_module_level=True)
 
-from fairlead.messages.history import text_block
 from fairlead.session.state import SessionState
 from fairlead.session.store import former_folder, journal, journal_files, lock
 from fairlead.session.store.former_folder import move_journals
@@ -22,6 +21,7 @@ from fairlead.session.store.journal import Journals
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
+from support.messages import user
 
 pytestmark = pytest.mark.slow
 
@@ -290,7 +290,7 @@ def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> 
     that can be opened, or files that are swept; a journal in use stays."""
     used = Journals(tmp_path).new("used", ROOT)
     used.write(SessionState("used", "running"))
-    message = {"role": "user", "content": [text_block("x" * 400)]}
+    message = user("x" * 400)
     states = [SessionState(str(n), "running", messages=(message,) * n) for n in range(3)]
 
     def life() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
-from fairlead.messages.history import text_block
+from fairlead.messages.parts import Message
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from support.fake_api import (
@@ -16,6 +16,7 @@ from support.fake_api import (
     Text,
     Turn,
 )
+from support.messages import user
 
 MODEL = "claude-opus-5-5"
 TOOLS = [ToolSpec("bash", "Runs a command.", {"type": "object", "properties": {"command": {"type": "string"}}})]
@@ -41,9 +42,9 @@ async def opened(api: FakeApi | None = None, **changes: Any) -> AsyncIterator[Me
         await model.aclose()
 
 
-def asked(*messages: dict[str, Any]) -> Request:
+def asked(*messages: Message) -> Request:
     """A request with these messages, or with one user message."""
-    return Request("You help.", TOOLS, messages or [{"role": "user", "content": [text_block("hi")]}])
+    return Request("You help.", TOOLS, messages or [user("hi")])
 
 
 async def events(model: MessagesApiModel, request: Request | None = None) -> list[ModelEvent]:

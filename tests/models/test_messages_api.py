@@ -4,9 +4,12 @@ import json
 from itertools import pairwise
 
 from fairlead.agent.model import Reply, Request, ThinkingDelta, Usage
-from fairlead.messages.history import History, ToolResult, text_block
+from fairlead.messages.history import History
+from fairlead.messages.parts import Note, Prompt, Result
+from fairlead.models.anthropic.encode import encode_message
 from models.asking import HELLO, MODEL, TOOLS, asked, events, opened, reply, shown
 from support.fake_api import BadJson, Call, FakeApi, Text, Thinking, Turn
+from support.messages import assistant, user
 
 
 async def test_an_answer_streams_and_ends_with_the_reply() -> None:
@@ -22,8 +25,8 @@ async def test_an_answer_streams_and_ends_with_the_reply() -> None:
         assert "".join(event.text for event in seen if isinstance(event, ThinkingDelta)) == "First this. 日本"
         (call,) = last.calls
         assert (call.name, call.input, call.problem) == ("bash", {"command": "ls '日本'\n"}, None)
-        assert [block["type"] for block in last.content] == ["thinking", "text", "tool_use"]
-        assert (last.stop_reason, last.text, last.usage.requests) == ("tool_use", "I look.", 1)
+        assert [type(part).__name__ for part in last.parts] == ["Thinking", "Text", "Call"]
+        assert (last.stop, last.text, last.usage.requests) == ("calls", "I look.", 1)
         assert last.usage.input_tokens > 0
         assert last.usage.output_tokens > 0
         assert api.refusals == []
@@ -60,17 +63,17 @@ async def test_thinking_is_sent_back_unchanged() -> None:
         HELLO,
     ]
     history = History()
-    history.add_user_message([text_block("hi")])
+    history.add_user_message([Prompt("hi")])
     with FakeApi(turns) as api:
         async with opened(api, model="claude-sonnet-5-5") as model:
             for _ in turns:
                 answer = await reply(model, asked(*history.messages))
-                history.add_reply(answer.content)
+                history.add_reply(answer.parts)
                 if answer.calls:
-                    history.add_results([ToolResult(call.id, "ok") for call in answer.calls])
+                    history.add_results([Result(call.id, "ok") for call in answer.calls])
         assert api.refusals == []
         assert [m["content"] for m in api.requests[-1].body["messages"] if m["role"] == "assistant"] == [
-            m["content"] for m in history.messages[:-1] if m["role"] == "assistant"
+            encode_message(m)["content"] for m in history.messages[:-1] if m.role == "assistant"
         ]
 
 
@@ -78,24 +81,21 @@ async def test_a_call_with_a_problem_can_be_sent_back() -> None:
     """docs/faults.md 15, 21: whatever the problem is, the API accepts the next request."""
     bad = ['{"command": "rm', '{"n": 1e999}', '{"s": "\\ud800"}', '["x"]', "[" * 5000, '{"n": NaN}']
     history = History()
-    history.add_user_message([text_block("hi")])
+    history.add_user_message([Prompt("hi")])
     with FakeApi([BadJson("bash", text) for text in bad] + [HELLO]) as api:
         async with opened(api) as model:
             for _ in bad:
                 answer = await reply(model, asked(*history.messages))
                 assert answer.calls[0].problem
-                history.add_reply(answer.content)
-                history.add_results([ToolResult(answer.calls[0].id, answer.calls[0].problem, is_error=True)])
+                history.add_reply(answer.parts)
+                history.add_results([Result(answer.calls[0].id, answer.calls[0].problem, is_error=True)])
             await reply(model, asked(*history.messages))
         assert api.refusals == []
 
 
 async def test_the_next_conversation_reads_the_tools_and_the_system_prompt_from_the_cache() -> None:
     """Another session sends the same tools and system prompt, and another task."""
-    requests = [
-        Request("You help. " * 100, TOOLS, [{"role": "user", "content": [text_block(task)]}])
-        for task in ("Do it.", "Do that.")
-    ]
+    requests = [Request("You help. " * 100, TOOLS, [user(task)]) for task in ("Do it.", "Do that.")]
     with FakeApi([HELLO, HELLO], caching=True) as api:
         async with opened(api) as model:
             first, second = [(await reply(model, request)).usage for request in requests]
@@ -109,7 +109,7 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
     rounds = 20
     turns = [Turn((Thinking(f"{n}?"), Text(f"Round {n} 日本"), Call("bash", {"é": "🚀"}))) for n in range(rounds)]
     history = History()
-    history.add_user_message([text_block("Do it. " * 100)])
+    history.add_user_message([Prompt("Do it. " * 100)])
     total = Usage()
     sent_before = 0
     with FakeApi([*turns, HELLO], caching=True) as api:
@@ -120,10 +120,10 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
                 assert used.cache_read_tokens >= sent_before - 1
                 sent_before = used.cache_read_tokens + used.cache_write_tokens
                 total += used
-                history.add_reply(answer.content)
+                history.add_reply(answer.parts)
                 if answer.calls:
-                    notes = ["<reminder>Update your todos.</reminder>"] if number % 3 == 2 else []
-                    history.add_results([ToolResult(call.id, "output " * 30) for call in answer.calls], notes)
+                    notes = [Note("reminder", "Update your todos.")] if number % 3 == 2 else []
+                    history.add_results([Result(call.id, "output " * 30) for call in answer.calls], notes)
         bodies = [request.raw for request in api.requests]
         assert api.refusals == []
     assert all(later.startswith(body[: -len(b"]}")]) for body, later in pairwise(bodies))
@@ -137,12 +137,12 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
 
 async def test_another_conversation_is_encoded_again() -> None:
     """Encoded messages of one conversation are never sent in another one, even if that is shorter."""
-    first = [{"role": "user", "content": [text_block("one")]}]
-    answer = {"role": "assistant", "content": [text_block("x")]}
-    longer = [*first, answer, {"role": "user", "content": [text_block("y")]}]
-    other = [{"role": "user", "content": [text_block("one")]}]
+    first, other = [user("one")], [user("one")]
+    longer = [*first, assistant("x"), user("y")]
     with FakeApi([HELLO] * 4) as api:
         async with opened(api) as model:
             for messages in (longer, first, other, longer):
                 await reply(model, asked(*messages))
-        assert [request.body["messages"] for request in api.requests] == [longer, first, other, longer]
+        assert [request.body["messages"] for request in api.requests] == [
+            list(map(encode_message, messages)) for messages in (longer, first, other, longer)
+        ]

@@ -1,24 +1,23 @@
 """Fields that not every server supports: sent until the server refuses them."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from fairlead.agent.model import Retrying, ServerClearing, Usage
-from fairlead.messages.history import History, ToolCall, ToolResult, text_block
+from fairlead.messages.history import History
+from fairlead.messages.parts import Call, Message, Prompt, Result
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
 from support.fake_api import FakeApi, HttpError
 
 
-def long_talk(count: int) -> list[dict[str, Any]]:
+def long_talk(count: int) -> list[Message]:
     """A conversation with `count` commands, each with 4,000 characters of output."""
     history = History()
-    history.add_user_message([text_block("hi")])
+    history.add_user_message([Prompt("hi")])
     for number in range(count):
-        call = {"type": "tool_use", "id": f"t{number}", "name": "bash", "input": {"command": "ls"}}
-        history.add_reply([call], [ToolCall(call["id"], "bash", call["input"])])
-        history.add_results([ToolResult(call["id"], f"{number} " + "x" * 4000)])
+        history.add_reply([Call(f"t{number}", "bash", {"command": "ls"})])
+        history.add_results([Result(f"t{number}", f"{number} " + "x" * 4000)])
     return list(history.messages)
 
 

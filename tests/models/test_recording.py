@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import Usage
+from fairlead.agent.model import Stop, Usage
 from fairlead.models.recording import Recording, Turn, read_recording, write_recording
 from support.nonsense import ODD_VALUES, RECORDING, TAGGED, recordings, with_each_value, written_recording
 
@@ -37,7 +37,7 @@ TURNS = st.builds(
     text=TEXTS,
     thinking=TEXTS,
     calls=st.lists(st.tuples(NAMES, st.dictionaries(TEXTS, JSON, max_size=3)), max_size=3).map(tuple),
-    stop=st.none() | st.sampled_from(["max_tokens", "end_turn", "null", "1"]),
+    stop=st.none() | st.sampled_from(get_args(Stop)),
     usage=USAGES,
     when=TEXTS,
 )
@@ -192,7 +192,7 @@ MISTAKES = {
     "a turn that is no object": (f"{HEAD}- text: x\n- hello\n", 4, "a turn must be an object"),
     "text that is a number": (f"{HEAD}- text: 12\n", 3, "“text” must be text; put it in quotes"),
     "text that is a list": (f"{HEAD}- text: [a]\n", 3, "“text” must be text; put it in quotes"),
-    "stop that is no text": (f"{HEAD}- stop: true\n", 3, "“stop” must be text; put it in quotes"),
+    "an unknown stop": (f"{HEAD}- stop: true\n", 3, "“stop” must be one of done, calls, cut_off"),
     "calls that are no list": (f"{HEAD}- calls: {{bash: {{}}}}\n", 3, "“calls” must be a list"),
     "a call that is a word": (f"{HEAD}- calls: [bash]\n", 3, "a call must be an object"),
     "a call with two names": (

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage
-from fairlead.messages.history import ToolResult, text_block
+from fairlead.agent.model import ModelEvent, Reply, Request, Stop, TextDelta, ThinkingDelta, Usage
+from fairlead.messages.parts import Call, Note, Result, Text
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice, open_model
 from fairlead.models.recording import Recording, Turn, write_recording
 from fairlead.models.replay import ReplayModel
+from support.messages import user
 
-REQUEST = Request("system", [], [{"role": "user", "content": [{"type": "text", "text": "whatever"}]}])
+REQUEST = Request("system", [], [user("whatever")])
 
 
 @pytest.fixture
@@ -47,15 +48,15 @@ async def test_it_plays_each_turn_once_in_order(path: Path) -> None:
     assert "".join(event.text for event in seen if isinstance(event, ThinkingDelta)) == "Hm, so."
     assert [event.text for event in seen if isinstance(event, TextDelta)] == ["我 ", "look ", "first."]
     assert [(call.name, call.input, call.problem) for call in last.calls] == [(*call, None) for call in calls]
-    assert [block["type"] for block in last.content] == ["text", "tool_use", "tool_use"]
-    assert (last.stop_reason, last.usage) == ("tool_use", Usage(1, 2, 3, 4, 5))
+    assert list(map(type, last.parts)) == [Text, Call, Call]
+    assert (last.stop, last.usage) == ("calls", Usage(1, 2, 3, 4, 5))
     second = await reply(model)
-    assert (second.text, second.stop_reason, second.calls) == ("Done.", "end_turn", [])
+    assert (second.text, second.stop, second.calls) == ("Done.", "done", [])
 
 
 def with_results(*texts: str) -> Request:
-    results = [ToolResult(f"call-{number}", text).block() for number, text in enumerate(texts)]
-    return Request("system", [], [*REQUEST.messages, {"role": "user", "content": [*results, text_block("no hint")]}])
+    results = [Result(f"call-{number}", text) for number, text in enumerate(texts)]
+    return Request("system", [], [*REQUEST.messages, user(*results, Note("reminder", "no hint"))])
 
 
 async def test_a_turn_for_a_result_is_skipped_without_it(path: Path) -> None:
@@ -70,24 +71,23 @@ async def test_a_turn_for_a_result_is_skipped_without_it(path: Path) -> None:
 
 
 async def test_every_call_has_an_id_of_its_own(path: Path) -> None:
-    """The API refuses a history with repeated ids. The content contains the same ids as the calls."""
+    """The API refuses a history with repeated ids."""
     model = recorded(path, *[Turn(calls=(("bash", {}), ("bash", {})))] * 3)
     replies = [await reply(model) for _ in range(3)]
     ids = [call.id for answer in replies for call in answer.calls]
     assert len(set(ids)) == 6
-    assert ids == [block["id"] for answer in replies for block in answer.content]
 
 
-@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
-async def test_a_stop_reason_can_be_played(path: Path, stop: str) -> None:
+@pytest.mark.parametrize("stop", ["cut_off", "refused", "done"])
+async def test_a_stop_reason_can_be_played(path: Path, stop: Stop) -> None:
     """A recording can set any stop reason, even one that contradicts the calls. Tests need that."""
-    assert (await reply(recorded(path, Turn(calls=(("bash", {}),), stop=stop)))).stop_reason == stop
+    assert (await reply(recorded(path, Turn(calls=(("bash", {}),), stop=stop)))).stop == stop
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
 async def test_an_empty_text_is_no_block(path: Path, text: str) -> None:
     """An empty or blank text adds no block: the API would refuse it in the next request."""
-    assert (await reply(recorded(path, Turn(text)))).content == []
+    assert (await reply(recorded(path, Turn(text)))).parts == []
 
 
 @pytest.mark.parametrize(("count", "played"), [(1, "1 answer was played"), (2, "2 answers were played")])

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
-from fairlead.messages.history import ToolCall
+from fairlead.messages.parts import Call as MadeCall
+from fairlead.messages.parts import Message
+from fairlead.models.anthropic.encode import encode_message
 from fairlead.models.anthropic.reply import ReplyBuilder, read_input
 from support.fake_api import Call, Text, Thinking, Turn
 from support.fake_api.turns import Envelope, Event, content, steps
@@ -54,6 +56,11 @@ def whole(*events: Json, stop_reason: str | None = "end_turn") -> Reply:
     return reply
 
 
+def blocks_of(reply: Reply) -> list[Json]:
+    """The blocks of the reply, as the next request contains them."""
+    return encode_message(Message("assistant", tuple(reply.parts)))["content"] if reply.parts else []
+
+
 def call(*pieces: str, start: Any = None, stop: bool = True) -> list[Json]:
     """The events of one call whose JSON arrives in pieces."""
     deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
@@ -66,7 +73,7 @@ def test_all_blocks_of_a_turn_are_in_the_reply(blocks: list[Any], chunk: int | N
     turn = Turn(tuple(blocks), chunk=chunk, extra_events=extra)
     reply, seen = fed(*(step.data for step in steps(turn, Envelope()) if isinstance(step, Event)))
     assert reply is not None
-    assert reply.content == [b for b in content(turn, Envelope()) if b["type"] != "text" or b["text"].strip()]
+    assert blocks_of(reply) == [b for b in content(turn, Envelope()) if b["type"] != "text" or b["text"].strip()]
     assert [(c.id, c.input, c.problem) for c in reply.calls] == [
         (b.id, b.input, None) for b in blocks if isinstance(b, Call)
     ]
@@ -94,24 +101,23 @@ def test_usage_and_stop_reason() -> None:
         {"type": "message_stop"},
     )
     assert reply is not None
-    assert (reply.usage, reply.stop_reason) == (Usage(1, 3, 7, 2, 9), "max_tokens")
+    assert (reply.usage, reply.stop, reply.stop_name) == (Usage(1, 3, 7, 2, 9), "cut_off", "max_tokens")
     reply, _ = fed({"type": "message_start", "message": {}}, {"type": "message_stop"})
-    assert reply == Reply([], [], "", Usage(requests=1))
+    assert reply == Reply([], "unknown", "", Usage(requests=1))
 
 
 @pytest.mark.parametrize("pieces", [['{"command": "ls"}'], ['{"com', 'mand": ', '"ls"}'], ["", ' {"command":"ls"} ']])
 def test_a_call_is_read_from_its_raw_json(pieces: list[str]) -> None:
     """The pieces are joined before they are parsed."""
     reply = whole(*call(*pieces))
-    assert reply.calls == [ToolCall("t1", "bash", {"command": "ls"})]
-    assert reply.content == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}]
+    assert reply.calls == [MadeCall("t1", "bash", {"command": "ls"})]
 
 
 def test_the_input_of_a_call_may_be_in_its_start() -> None:
     """Some servers do not stream inputs. If neither the deltas nor the start contain an input, it is empty."""
     assert whole(*call(start={"command": "ls"})).calls[0].input == {"command": "ls"}
     assert whole(*call("", "  ", start={"command": "ls"})).calls[0].input == {"command": "ls"}
-    assert whole(*call()).calls == [ToolCall("t1", "bash", {})]
+    assert whole(*call()).calls == [MadeCall("t1", "bash", {})]
 
 
 BAD_JSON = {
@@ -147,7 +153,7 @@ def test_fault_15_an_invalid_call_is_never_run(name: str) -> None:
     assert bad.problem.startswith("Not run: ")
     assert said in bad.problem
     assert "Send it again" in bad.problem or "send it again" in bad.problem
-    assert reply.content == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {}}]
+    assert blocks_of(reply) == [{"type": "tool_use", "id": "t1", "name": "bash", "input": {}}]
 
 
 @pytest.mark.parametrize("start", [{"a": float("inf")}, {"a": "\ud800"}, {"a": [[]] * 3, "b": float("nan")}, [1], "x"])
@@ -207,7 +213,7 @@ def test_incomplete_text_is_kept_and_incomplete_thinking_is_dropped() -> None:
         *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"}, stop=False),
         *block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "So"}, stop=False),
     ]
-    assert whole(*half).content == [{"type": "text", "text": "So"}]
+    assert blocks_of(whole(*half)) == [{"type": "text", "text": "So"}]
 
 
 def test_thinking_is_kept_exactly() -> None:
@@ -218,25 +224,25 @@ def test_thinking_is_kept_exactly() -> None:
         {"type": "thinking_delta", "thinking": "日本 "},
         {"type": "signature_delta", "signature": "c2ln=="},
     ]
-    assert whole(*block(0, start, *deltas)).content == [
+    assert blocks_of(whole(*block(0, start, *deltas))) == [
         {"type": "thinking", "thinking": " First,\n日本 ", "signature": "c2ln==", "future": 1}
     ]
     hidden = block(0, {"type": "thinking", "thinking": ""}, {"type": "signature_delta", "signature": "s"})
-    assert whole(*hidden).content == [{"type": "thinking", "thinking": "", "signature": "s"}]
+    assert blocks_of(whole(*hidden)) == [{"type": "thinking", "thinking": "", "signature": "s"}]
     redacted = {"type": "redacted_thinking", "data": "xyz"}
-    assert whole(*block(0, redacted)).content == [redacted]
+    assert blocks_of(whole(*block(0, redacted))) == [redacted]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\u3000"])
 def test_empty_text_is_dropped(text: str) -> None:
     """The API refuses empty text blocks in the next request."""
-    assert whole(*block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": text})).content == []
+    assert whole(*block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": text})).parts == []
 
 
 def test_text_may_begin_in_the_start_event() -> None:
     """Some servers send the beginning of a text in `content_block_start`. It belongs to the text."""
     events = block(0, {"type": "text", "text": "Hello"}, {"type": "text_delta", "text": ", you"})
-    assert whole(*events).content == [{"type": "text", "text": "Hello, you"}]
+    assert blocks_of(whole(*events)) == [{"type": "text", "text": "Hello, you"}]
 
 
 def test_unknown_events_deltas_and_blocks_are_accepted() -> None:
@@ -249,7 +255,7 @@ def test_unknown_events_deltas_and_blocks_are_accepted() -> None:
         *block(0, unknown, {"type": "future_delta", "x": 1}),
         *block(1, {"type": "text", "text": ""}, {"type": "citations_delta"}, {"type": "text_delta", "text": "Hi"}),
     ]
-    assert whole(*events).content == [unknown, {"type": "text", "text": "Hi"}]
+    assert blocks_of(whole(*events)) == [unknown, {"type": "text", "text": "Hi"}]
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
@@ -259,5 +265,5 @@ def test_surrogates_never_reach_the_history(kind: str) -> None:
     events = block(0, {"type": kind, kind: ""}, *deltas)
     reply, seen = fed({"type": "message_start", "message": {}}, *events, {"type": "message_stop"})
     assert reply is not None
-    assert reply.content[0][kind] == "a🚀b\ufffd"
+    assert blocks_of(reply)[0][kind] == "a🚀b\ufffd"
     assert all(delta.text.encode() for delta in seen)

@@ -11,7 +11,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta, Usage
 from fairlead.models.common.retry import FIRST_DELAY, MAX_ATTEMPTS, MAX_BACKOFF, MAX_DELAY, RESTARTED, with_retries
 
-REPLY = Reply([], [], "end_turn", Usage(1))
+REPLY = Reply([], "done", "end_turn", Usage(1))
 BROKEN = ModelError("network", "It broke.", retryable=True)
 End = ModelError | None
 

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Reply, Usage
+from fairlead.messages.parts import Message
+from fairlead.models.anthropic.encode import encode_message
 from fairlead.models.anthropic.reply import ReplyBuilder
 from fairlead.models.anthropic.stream_events import MessageDelta, MessageStart, parse_event
 from fairlead.models.common.sse import NotAnEventStream, read_events
@@ -178,11 +180,12 @@ def check(reply: Reply | None) -> None:
     """A reply has only values of its declared types, and the next request can contain its content."""
     if reply is None:
         return
-    assert isinstance(reply.stop_reason, str) and isinstance(reply.cleared_results, int)
+    assert isinstance(reply.stop_name, str) and isinstance(reply.cleared_results, int)
     assert isinstance(reply.usage, Usage) and isinstance(reply.usage.tokens, int)
     for call in reply.calls:
         assert isinstance(call.id, str) and isinstance(call.name, str) and isinstance(call.input, dict)
-    json.dumps([*reply.content, reply.stop_reason], ensure_ascii=False, allow_nan=False).encode()
+    next_message = encode_message(Message("assistant", tuple(reply.parts)))
+    json.dumps([next_message, reply.stop_name], ensure_ascii=False, allow_nan=False).encode()
 
 
 @pytest.mark.slow

@@ -6,26 +6,25 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.agent.model import ModelEvent, Reply, TextDelta, ThinkingDelta, Usage
-from fairlead.messages.history import Block, ToolCall, text_block
+from fairlead.agent.model import ModelEvent, Reply, Stop, TextDelta, ThinkingDelta, Usage
+from fairlead.messages.parts import Call, Part, Text
 from fairlead.models.common.think_tags import MAX_BLANK, separate_thinking
 
-CALL: Block = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+CALL = Call("t1", "bash", {})
 
 
-async def separated(text: str, *, size: int = 1, stop: str = "end_turn", after: Sequence[Block] = ()) -> list[str]:
+async def separated(text: str, *, size: int = 1, stop: Stop = "done", after: Sequence[Part] = ()) -> list[str]:
     """The shown thinking, the shown text, and the text of the reply, for an answer in pieces of this size."""
 
     async def answer() -> AsyncGenerator[ModelEvent, None]:
         for start in range(0, len(text), size):
             yield TextDelta(text[start : start + size])
-        calls = [ToolCall(block["id"], block["name"], {}, None) for block in after]
-        yield Reply([*([text_block(text)] if text.strip() else []), *after], calls, stop, Usage(1))
+        yield Reply([*([Text(text)] if text.strip() else []), *after], stop, stop, Usage(1))
 
     events = [event async for event in separate_thinking(answer())]
     last = events[-1]
     assert isinstance(last, Reply)
-    assert [block["type"] for block in last.content if block in after] == [block["type"] for block in after]
+    assert [part for part in last.parts if part in after] == list(after)
     kinds = (ThinkingDelta, TextDelta)
     return ["".join(e.text for e in events if isinstance(e, kind)) for kind in kinds] + [last.text]
 
@@ -69,13 +68,13 @@ async def test_an_unclosed_tag() -> None:
     cut off or calls a tool was still thinking."""
     text = "<think> is a tag of some models."
     assert await separated(text) == ["is a tag of some models.", text, text]
-    assert await separated(text, stop="max_tokens") == ["is a tag of some models.", "", ""]
-    assert await separated(text, stop="tool_use", after=[CALL]) == ["is a tag of some models.", "", ""]
-    assert await separated("<think>Hm.</thi", stop="max_tokens") == ["Hm.</thi", "", ""]
+    assert await separated(text, stop="cut_off") == ["is a tag of some models.", "", ""]
+    assert await separated(text, stop="calls", after=[CALL]) == ["is a tag of some models.", "", ""]
+    assert await separated("<think>Hm.</thi", stop="cut_off") == ["Hm.</thi", "", ""]
 
 
-@given(st.text("<think>/ \nx", max_size=40), st.integers(1, 9), st.sampled_from(["end_turn", "max_tokens"]))
-async def test_the_shown_text_is_the_text_of_the_reply(text: str, size: int, stop: str) -> None:
+@given(st.text("<think>/ \nx", max_size=40), st.integers(1, 9), st.sampled_from(["done", "cut_off"]))
+async def test_the_shown_text_is_the_text_of_the_reply(text: str, size: int, stop: Stop) -> None:
     """The shown text and the text of the reply may differ only if both are blank. Text that does not begin with the tag
     is shown unchanged."""
     thinking, shown, answer = await separated(text, size=size, stop=stop)

@@ -24,7 +24,7 @@ def test_the_examples_are_recordings(tmp_path: Path) -> None:
     assert whole.pace == 0.02
     assert [len(turn.calls) for turn in whole.turns] == [1, 2, 0]
     assert whole.turns[1].usage.cache_write_tokens == 412
-    assert cut.turns[0].stop == "max_tokens"
+    assert cut.turns[0].stop == "cut_off"
     for recording in (whole, cut):
         write_recording(tmp_path / "again.yaml", recording)
         assert read_recording(tmp_path / "again.yaml") == recording

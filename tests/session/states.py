@@ -10,7 +10,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
-from fairlead.messages.history import ToolResult, text_block
+from fairlead.messages.parts import Note, Result
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
@@ -19,6 +19,7 @@ from fairlead.session.rewind import conversation_rewound, rewound
 from fairlead.session.run.feedback import PendingFeedback
 from fairlead.session.state import CallState, SessionState, checkpoint_of
 from fairlead.workspace.rejections import Rejected
+from support.messages import assistant, user
 
 ROOT = "/ws"
 ID = "0123456789ab"
@@ -72,8 +73,8 @@ def undoing(state: SessionState) -> SessionState:
 
 def saying(text: str) -> Change:
     def say(state: SessionState) -> SessionState:
-        role = "assistant" if state.messages and state.messages[-1]["role"] == "user" else "user"
-        return replace(state, messages=(*state.messages, {"role": role, "content": [text_block(text)]}))
+        answers = state.messages and state.messages[-1].role == "user"
+        return replace(state, messages=(*state.messages, assistant(text) if answers else user(text)))
 
     return say
 
@@ -83,8 +84,7 @@ def rewriting(index: int, text: str) -> Change:
 
     def rewrite(state: SessionState) -> SessionState:
         at = index % len(state.messages) if state.messages else 0
-        fresh = {"role": "user", "content": [text_block(text)]}
-        return replace(state, messages=(*state.messages[:at], fresh, *state.messages[at + 1 :]))
+        return replace(state, messages=(*state.messages[:at], user(text), *state.messages[at + 1 :]))
 
     return rewrite
 
@@ -145,8 +145,8 @@ def returning_results(call_id: str, text: str, begins: bool) -> Change:
 
     def return_results(state: SessionState) -> SessionState:
         call = state.calls.get(call_id)
-        result = ToolResult(call_id, text if call is None or call.result is None else call.result, is_error=True)
-        message = {"role": "user", "content": [result.block(), text_block(text)]}
+        result = Result(call_id, text if call is None or call.result is None else call.result, is_error=True)
+        message = user(result, Note("context", text, (("Active file", text),)))
         return replace(state, messages=(*state.messages, message), calls={} if begins else state.calls)
 
     return return_results

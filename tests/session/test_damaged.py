@@ -165,8 +165,13 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data + b'{"at":Infinity}\n', 0, True)
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data + b'{"told":1e999}\n', 0, True)
 @example([saying("x")], lambda data, _: data + b'{"row":["t",1.0,Infinity,0]}\n', 0, True)
-@example([saying("x")], lambda data, _: data + b'{"at":1.0,"messages":[0,[{"role":"user","content":[]}]]}\n', 0, False)
-@example([saying("x")], lambda data, _: data.replace(b'"type":"text"', b'"is_error":true,"type":"text"'), 0, False)
+@example(
+    [saying("x")],
+    lambda data, _: data + b'{"at":1.0,"messages":[0,[{"role":"user","parts":[{}]}]]}\n',
+    0,
+    False,
+)
+@example([saying("x")], lambda data, _: data.replace(b'"part":"prompt"', b'"is_error":true,"part":"prompt"'), 0, False)
 @example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'\\"lines\\":[[1', b'\\"lines\\":[[1e9'), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
 @example(

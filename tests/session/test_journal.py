@@ -18,13 +18,13 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision
-from fairlead.messages.history import text_block
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
 from fairlead.session.store.journal import SMALL_BYTES, Journals
 from fairlead.session.store.lock import Locked
 from fairlead.session.store.reader import JournalInfo
 from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
+from support.messages import user
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def test_a_text_and_a_message_are_written_once() -> None:
     """A round writes only its own messages, and a decision no text that is saved already."""
     big = "line\n" * 1000
     changes = cs.propose(Changeset(), "/ws/a.txt", big, big + "1\n", Author("1", "c1"))
-    one = SessionState(changes=changes, messages=({"role": "user", "content": [text_block(big)]},))
+    one = SessionState(changes=changes, messages=(user(big),))
     encoder, proposal = EntryEncoder(), changes.files["/ws/a.txt"]
     assert len(json.dumps(encoder.entry(one))) > 2 * len(big)
     decision = Decision("reject", "R", (FileDecision(proposal, cs.rejected(proposal, None), False),))

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from fairlead.agent.model import Reply, Request
-from fairlead.messages.history import text_block
 from fairlead.models.replay import ReplayModel
 from fairlead.session.run.prompt import RunTask
 from fairlead.session.server_context import ServerContext
@@ -23,6 +22,7 @@ from session.states import states
 from session.test_damaged import GOOD, no_model
 from session.test_stop import Desk
 from support.fake_api import Call, FakeApi, Text, Turn
+from support.messages import assistant, user
 from tools.stand_ins import Documents, ScriptedUser
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_p
     workspace, folder = tmp_path / "ws", tmp_path / "sessions"
     workspace.mkdir()
     journal = Journals(folder).new(GOOD, str(workspace))
-    messages = tuple({"role": role, "content": [text_block("word " * 5000)]} for role in ("user", "assistant") * 2000)
+    messages = (user("word " * 5000), assistant("word " * 5000)) * 2000
     journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=messages))
     journal.close()
     context = ServerContext(

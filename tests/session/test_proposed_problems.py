@@ -35,7 +35,7 @@ class Checker:
     async def report(self) -> str:
         """The report for the model after a check; empty if there is none."""
         await self.problems.check()
-        return "\n".join(self.problems.take_report())
+        return "\n".join(note.text for note in self.problems.take_report())
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import RunningCall
 from fairlead.agent.window import Window
 from fairlead.messages.history import History
+from fairlead.messages.parts import Note
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.tools.checks import Checked
 from fairlead.tools.todo import Todo
@@ -40,7 +41,7 @@ async def _no_checks(item: PlanItem, call: RunningCall) -> list[Checked]:
     return []
 
 
-async def _no_feedback() -> list[str]:
+async def _no_feedback() -> list[Note]:
     return []
 
 

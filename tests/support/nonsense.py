@@ -155,7 +155,7 @@ RECORDING: Json = {
     "pace": 0.5,
     "turns": [
         {"text": "One", "thinking": "Hm", "calls": [{"read_file": {"path": "a.py", "n": [1, 2.5, None, True]}}]},
-        {"text": "Two", "stop": "end_turn", "usage": {"input": 3, "cacheRead": 2, "cacheWrite": 1, "output": 9}},
+        {"text": "Two", "stop": "done", "usage": {"input": 3, "cacheRead": 2, "cacheWrite": 1, "output": 9}},
     ],
 }
 

@@ -1,7 +1,7 @@
 """Decides when and how a conversation is shortened to fit into the model's context window (docs/plan.md L15)."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Compacted, Event
@@ -17,8 +17,9 @@ from fairlead.agent.shortening import (
 )
 from fairlead.agent.window import CLEAR_AT, COMPACT_AT, MIN_GAIN, SUMMARIZE_ABOVE, TARGET, Window, size
 from fairlead.display import count_of
-from fairlead.messages.history import History, Message
+from fairlead.messages.history import History
 from fairlead.messages.images import without_old_images
+from fairlead.messages.parts import Message, Result
 
 LARGE_WINDOW = 65_536
 """Tokens. From this size on, advice to enlarge the window does not help."""
@@ -145,13 +146,10 @@ class Compactor:
     def _shorten_last_results(self) -> None:
         """Shortens the results of the last round to what one round may take in this window."""
         *before, last = self.history.messages
-        texts = [block["content"] for block in last["content"] if block["type"] == "tool_result"]
+        texts = [part.text for part in last.parts if isinstance(part, Result)]
         shortened = iter(shorten_results(texts, self.window.results_limit_chars() or 0))
-        blocks = [
-            {**block, "content": next(shortened)} if block["type"] == "tool_result" else block
-            for block in last["content"]
-        ]
-        self._replace([*before, {**last, "content": blocks}])
+        parts = (replace(part, output=next(shortened)) if isinstance(part, Result) else part for part in last.parts)
+        self._replace([*before, replace(last, parts=tuple(parts))])
 
     async def _summarize(self) -> None:
         try:

@@ -14,7 +14,8 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import CHANGES_FILES, Mode, RunningCall, Tool
 from fairlead.errors import ToolError, VerbatimToolError
-from fairlead.messages.history import ToolCall, ToolResult, clean_text
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Call, Result
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class Dispatcher:
     has_polled: bool = False
     """After a round: whether one of its calls polled background work (`RunningCall.polls`)."""
 
-    async def run_all(self, calls: Sequence[ToolCall], results: list[ToolResult]) -> None:
+    async def run_all(self, calls: Sequence[Call], results: list[Result]) -> None:
         """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway.
 
         `results` must be empty at first. A call that is repeated too often ends the round: neither this call nor the
@@ -55,16 +56,16 @@ class Dispatcher:
                     break
         finally:
             for call in calls[len(results) :]:
-                results.append(ToolResult(call.id, NOT_REACHED.format(reason=reason), is_error=True))
+                results.append(Result(call.id, NOT_REACHED.format(reason=reason), is_error=True))
 
-    def refuse(self, call: ToolCall, reason: str) -> ToolResult:
+    def refuse(self, call: Call, reason: str) -> Result:
         """Answers a call with an error instead of running it. The user sees it like any other call."""
         tool = self.tools.get(call.name)
         self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", call.name, call.input, ()))
         self.emit(ToolFinished(call.id, True, reason))
-        return ToolResult(call.id, reason, is_error=True)
+        return Result(call.id, reason, is_error=True)
 
-    async def _run(self, call: ToolCall, results: list[ToolResult]) -> ToolResult:
+    async def _run(self, call: Call, results: list[Result]) -> Result:
         running = RunningCall(
             call.id,
             self.current_item(),
@@ -74,7 +75,7 @@ class Dispatcher:
         try:
             text, is_error = await self._execute(call, running, is_first=not results), False
         except asyncio.CancelledError:
-            result = ToolResult(call.id, running.result_when_stopped(), is_error=True)
+            result = Result(call.id, running.result_when_stopped(), is_error=True)
             results.append(result)
             self.emit(ToolFinished(call.id, True, result.text))
             raise
@@ -84,11 +85,11 @@ class Dispatcher:
             if not isinstance(error, ToolError):
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
-        result = ToolResult(call.id, clean_text(text), is_error)
+        result = Result(call.id, clean_text(text), is_error)
         self.emit(ToolFinished(call.id, result.is_error, result.text, tuple(running.changed_paths)))
         return result
 
-    async def _execute(self, call: ToolCall, running: RunningCall, *, is_first: bool) -> str:
+    async def _execute(self, call: Call, running: RunningCall, *, is_first: bool) -> str:
         tool = self.tools.get(call.name)
         is_exempt = tool is not None and tool.read_only
         # a call that is not the first of its answer directly follows one of the same answer
@@ -115,7 +116,7 @@ class Dispatcher:
             self.guard.forget() if running.polls else self.guard.note_result(result, running.repeat)
             self.has_polled = self.has_polled or running.polls
 
-    def _checked(self, call: ToolCall, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
+    def _checked(self, call: Call, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
         """The tool of a call, and the input as the tool's schema describes it."""
         if tool is None:
             raise VerbatimToolError(f"Unknown tool: {call.name}. The tools are {', '.join(self._nearest(call.name))}.")

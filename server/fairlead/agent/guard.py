@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Literal
 
 from fairlead.agent.tool import Repeat
-from fairlead.messages.history import ToolCall, ToolResult, call_key
+from fairlead.messages.history import call_key
+from fairlead.messages.parts import Call, Result
 
 Verdict = Literal["run", "refuse", "stop"]
 
@@ -38,7 +39,7 @@ class RepeatGuard:
         self.in_a_row = 0
         """The number of identical calls in a row, the last one included."""
 
-    def check(self, call: ToolCall, is_exempt: bool, has_read_result: bool = True) -> Verdict:
+    def check(self, call: Call, is_exempt: bool, has_read_result: bool = True) -> Verdict:
         """Counts the next call and decides whether it runs. An exempt call (`Tool.read_only`) is never refused.
 
         The verdict is `stop` for a call that ends the run, even if the call is exempt.
@@ -94,7 +95,7 @@ class IdleGuard:
         self._error = ""
         self._error_rounds = self._idle_rounds = 0
 
-    def check_round(self, calls: Sequence[ToolCall], results: Sequence[ToolResult], has_polled: bool) -> str | None:
+    def check_round(self, calls: Sequence[Call], results: Sequence[Result], has_polled: bool) -> str | None:
         """Counts a round.
 
         Args:

@@ -32,8 +32,8 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.agent.guard import IdleGuard, RepeatGuard
-from fairlead.agent.model import Model, Reply, Request, Retrying, TextDelta, ThinkingDelta, Usage, Used
-from fairlead.agent.outcome import DONE, NEW_BUDGET, REDIRECT, Ending, Outcome, call_as_text, ending_of, failure
+from fairlead.agent.model import Model, Reply, Request, Retrying, Stop, TextDelta, ThinkingDelta, Usage, Used
+from fairlead.agent.outcome import NEW_BUDGET, REDIRECT, Ending, Outcome, call_as_text, ending_of, failure
 from fairlead.agent.prompts import (
     CALL_AS_TEXT,
     CALL_AS_TEXT_SHOWN,
@@ -50,8 +50,10 @@ from fairlead.agent.textual_calls import find_textual_call
 from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window, prefix_size
 from fairlead.display import end_sentence
-from fairlead.messages.history import Block, History, Message, ToolCall, ToolResult, text_block, without_thinking
+from fairlead.messages import parts
+from fairlead.messages.history import History, without_thinking
 from fairlead.messages.images import without_images
+from fairlead.messages.parts import Call, Message, Note, Part, Prompt, Result
 from fairlead.plan import TodoManager
 
 log = logging.getLogger(__name__)
@@ -60,11 +62,11 @@ MAX_CUT_OFFS = 3
 """The run ends when the calls of an answer are refused and `_Run.cut_offs` has reached this number (L13)."""
 MAX_OVERFLOW_RETRIES = 4
 """How often a request that was refused as too long is sent again, shortened or with a lower answer limit."""
-CONTINUATIONS = {
-    "max_tokens": CONTINUE,
-    "model_context_window_exceeded": CONTINUE,
-    "pause_turn": CONTINUE_PAUSED_TURN,
-    "tool_use": MISSING_CALL,
+CONTINUATIONS: Mapping[Stop, str] = {
+    "cut_off": CONTINUE,
+    "window_full": CONTINUE,
+    "paused": CONTINUE_PAUSED_TURN,
+    "calls": MISSING_CALL,
 }
 """The text that the model reads after an incomplete answer without calls, by stop reason (L13)."""
 
@@ -96,8 +98,8 @@ class Agent:
     emit: Callable[[Event], None]
     change_token: Callable[[], Hashable]
     """Returns the change token of the guards (`guard.py`, L10)."""
-    take_feedback: Callable[[], Awaitable[Sequence[str]]]
-    """Returns texts for the model that are new since the last call.
+    take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]]
+    """Returns what is for the model and new since the last call.
 
     They are about what the user said, decided and changed (L6), the workspace's folders and rules, and new errors.
     """
@@ -129,7 +131,7 @@ class Agent:
         return tool in self.tools and self.tools[tool].kind in KEEPS_RESULTS
 
 
-async def run(agent: Agent, prompt: Sequence[Block]) -> Outcome:
+async def run(agent: Agent, prompt: Sequence[Part]) -> Outcome:
     """Works on a prompt until the model ends its turn or something else ends the run.
 
     Raises nothing: the outcome says how the run ended, even if it was cancelled. Afterwards the history is valid for
@@ -194,16 +196,16 @@ class _Run:
             mode=agent.mode,
         )
 
-    async def add_prompt(self, prompt: Sequence[Block]) -> None:
+    async def add_prompt(self, prompt: Sequence[Part]) -> None:
         """Appends the prompt and the waiting feedback to the history. Removes earlier pictures if there are too many.
 
         If reading the feedback is cancelled or fails, appends only the prompt.
         """
-        feedback: Sequence[str] = ()
+        feedback: Sequence[Part] = ()
         try:
             feedback = await self.take_feedback()
         finally:
-            self.agent.history.add_user_message([*prompt, *map(text_block, feedback)])
+            self.agent.history.add_user_message([*prompt, *feedback])
             self.compactor.remove_old_images()
 
     async def rounds(self) -> Ending:
@@ -228,18 +230,19 @@ class _Run:
         """
         history = self.agent.history
         reply = await self.request_answer()
-        content = reply.content
-        if not content and reply.tagged_thinking and CONTINUATIONS.get(reply.stop_reason) == CONTINUE:
-            content = [text_block(reply.tagged_thinking)]
-        reply = replace(reply, calls=history.add_reply(content, reply.calls))
-        if reply.stop_reason == "model_context_window_exceeded":
+        content = reply.parts
+        if not content and reply.tagged_thinking and CONTINUATIONS.get(reply.stop) == CONTINUE:
+            content = [parts.Text(reply.tagged_thinking)]
+        calls = iter(history.add_reply(content))
+        reply = replace(reply, parts=[next(calls) if isinstance(part, Call) else part for part in reply.parts])
+        if reply.stop == "window_full":
             self.agent.window.record_full(history.messages)
         return reply
 
     async def run_calls(self, reply: Reply) -> Ending | None:
         """Runs or refuses an answer's calls (L13) and appends the results. Returns None if the run continues."""
         results = await self.answer_calls(reply)
-        if reply.stop_reason == "refusal":
+        if reply.stop == "refused":
             return self.ending_of(reply)
         if self.dispatcher.is_looping:
             count = self.dispatcher.guard.in_a_row
@@ -256,18 +259,18 @@ class _Run:
         incomplete or empty one, or one with a call as text (L19), it continues unless `cut_offs` already counts the
         previous answer (L13). Any other answer ends the run.
         """
-        if reply.stop_reason == "tool_use" and reply.text:  # without calls, the text is a complete answer
-            reply = replace(reply, stop_reason="end_turn")
-        is_done = reply.stop_reason in DONE
+        if reply.stop == "calls" and reply.text:  # without calls, the text is a complete answer
+            reply = replace(reply, stop="done")
+        is_done = reply.stop == "done"
         text = self.cut_off_text + reply.text
         textual_call = find_textual_call(text, self.agent.tools) if is_done else ""
         if is_done and await self.must_continue():
             feedback = await self.take_feedback()
             if feedback:  # empty if the proposals with the errors were replaced meanwhile
                 self.cut_offs, self.cut_off_text = 0, ""
-                self.agent.history.add_user_message(map(text_block, feedback))
+                self.agent.history.add_user_message(feedback)
                 return None
-        continuation = CONTINUATIONS.get(reply.stop_reason)
+        continuation = CONTINUATIONS.get(reply.stop)
         if is_done and not text:
             continuation = EMPTY_ANSWER
         if textual_call:
@@ -279,8 +282,8 @@ class _Run:
             self.agent.emit(Text(CALL_AS_TEXT_SHOWN.format(name=textual_call)))
         else:
             self.cut_off_text = text
-        texts = [continuation, *await self.take_feedback()]
-        self.agent.history.add_user_message(map(text_block, texts))
+        notes = [Note("continuation", continuation), *await self.take_feedback()]
+        self.agent.history.add_user_message(notes)
         return None
 
     async def must_continue(self) -> bool:
@@ -383,15 +386,15 @@ class _Run:
         reply = await self.send(summary_request(messages), is_shown=False)
         return reply.text if reply.text.strip() else reply.thinking
 
-    async def answer_calls(self, reply: Reply) -> Sequence[ToolResult]:
+    async def answer_calls(self, reply: Reply) -> Sequence[Result]:
         """Runs or refuses the calls, and appends a user message: a result for each call, feedback and a reminder (L6).
 
         If this is cancelled or fails, appends only the results. Returns the results in full, although the message
         contains them shortened.
         """
-        results: list[ToolResult] = []
+        results: list[Result] = []
         try:
-            if reply.stop_reason == "tool_use":
+            if reply.stop == "calls":
                 self.cut_offs, self.cut_off_text = 0, ""
                 await self.dispatcher.run_all(reply.calls, results)
             else:
@@ -403,28 +406,27 @@ class _Run:
         self.agent.history.add_results(self.shorten(results), [*feedback, *self.reminders(reply.calls)])
         return results
 
-    def refuse_calls(self, reply: Reply) -> list[ToolResult]:
-        """Refuses the calls of an answer with a stop reason other than `tool_use` (L13), and returns error results."""
+    def refuse_calls(self, reply: Reply) -> list[Result]:
+        """Refuses the calls of an answer that ended for another reason than to run them (L13). Returns errors."""
         self.cut_offs += 1
-        reason = reply.stop_reason
-        text = CUT_OFF_CALL if reason == "max_tokens" else UNREQUESTED_CALL.format(reason=reason)
+        text = CUT_OFF_CALL if reply.stop == "cut_off" else UNREQUESTED_CALL.format(reason=reply.stop_name)
         return [self.dispatcher.refuse(call, text) for call in reply.calls]
 
-    def shorten(self, results: Sequence[ToolResult]) -> list[ToolResult]:
+    def shorten(self, results: Sequence[Result]) -> list[Result]:
         """The results for the model. If all together are too long, the middle of the longest ones is removed (L15)."""
         limit = self.agent.window.results_limit_chars()
         texts = [result.text for result in results]
         if limit is not None:
             texts = shorten_results(texts, limit)
-        return [replace(result, text=text) for result, text in zip(results, texts, strict=True)]
+        return [replace(result, output=text) for result, text in zip(results, texts, strict=True)]
 
-    async def take_feedback(self) -> Sequence[str]:
-        texts = await self.agent.take_feedback()
-        for text in texts:
-            self.agent.emit(FeedbackSent(text))
-        return texts
+    async def take_feedback(self) -> Sequence[Prompt | Note]:
+        feedback = await self.agent.take_feedback()
+        for part in feedback:
+            self.agent.emit(FeedbackSent(part.text))
+        return feedback
 
-    def reminders(self, calls: Sequence[ToolCall]) -> list[str]:
+    def reminders(self, calls: Sequence[Call]) -> list[Note]:
         """Counts a round without `todo` (L5), and returns a reminder if one is due (L6 to L8). Ask mode has none."""
         if not any(call.name == "todo" for call in calls):
             self.agent.plan.note_round_without_update()
@@ -432,10 +434,10 @@ class _Run:
         if reminder is None:
             return []
         self.agent.emit(ReminderSent(reminder))
-        return [reminder]
+        return [Note("reminder", reminder)]
 
     def ending_of(self, reply: Reply) -> Ending:
-        if reply.stop_reason == "model_context_window_exceeded":
+        if reply.stop == "window_full":
             return failure(self.compactor.overflow_error("The answer fills the model's window."))
         return ending_of(reply, self.cut_off_text + reply.text, self.answer_limit)
 

@@ -2,9 +2,16 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from fairlead.messages.history import Block, Message, ToolCall
+from fairlead.messages.parts import Call, Message, Part, Text, Thinking
+
+Stop = Literal["done", "calls", "cut_off", "window_full", "paused", "refused", "unknown"]
+"""Why an answer ended.
+
+`done`: the model's turn is over. `calls`: it waits for results. `cut_off`: the limit for one answer. `window_full`: the
+end of the window. `paused`: the provider interrupted the turn. `unknown`: the server said nothing that is known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +127,12 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer whose stream ended properly. The text may still be cut off, as `stop_reason` says."""
+    """An answer whose stream ended properly. The text may still be cut off, as `stop` says."""
 
-    content: Sequence[Block]
-    """The blocks for the history, with thinking blocks unchanged."""
-    calls: Sequence[ToolCall]
-    """The calls of its tool_use blocks, in order."""
-    stop_reason: str
-    """As the API names it; empty if the server named none."""
+    parts: Sequence[Part]
+    stop: Stop
+    stop_name: str
+    """The reason as the model's server names it; empty if it named none."""
     usage: Usage
     """The tokens of this answer alone. The preceding `Used` events already include them."""
     cleared_results: int = 0
@@ -135,18 +140,23 @@ class Reply:
     explanation: str = ""
     """Why the model refused, in the server's words; empty if there are none."""
     tagged_thinking: str = ""
-    """Thinking that arrived in tags within the text. `content` does not contain it."""
+    """Thinking that arrived in tags within the text. `parts` does not contain it."""
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Its calls, in order."""
+        return [part for part in self.parts if isinstance(part, Call)]
 
     @property
     def text(self) -> str:
-        """The text of all text blocks, as paragraphs."""
-        return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+        """All text, as paragraphs."""
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def thinking(self) -> str:
         """All thinking, as paragraphs."""
-        blocks = [block["thinking"] for block in self.content if block["type"] == "thinking"]
-        return "\n\n".join(filter(None, [*blocks, self.tagged_thinking]))
+        found = [part.text for part in self.parts if isinstance(part, Thinking)]
+        return "\n\n".join(filter(None, [*found, self.tagged_thinking]))
 
 
 ModelEvent = TextDelta | ThinkingDelta | Used | Retrying | Reply

@@ -6,9 +6,6 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.agent.model import Reply, Usage
 
-DONE = ("end_turn", "stop_sequence")
-"""The stop reasons of an answer that ends the model's turn."""
-
 NEW_BUDGET = "You can continue with a new budget."
 REDIRECT = "Tell the agent what to do instead, or let it continue."
 PAUSED_BY_API = "Paused: the API paused the model's turn again instead of finishing it. You can let it continue."
@@ -17,12 +14,12 @@ REFUSED = (
     "refuse again. Go back to before your message with “Agent: Rewind...”, or start a new session."
 )
 NO_CALL = (
-    "The model stopped to run tools (stop reason tool_use), but its answer contained no call and no text, and the "
+    "The model stopped to run tools (stop reason {reason}), but its answer contained no call and no text, and the "
     "answer before it was incomplete too. Send a follow-up to try again. A local model may need a different chat "
     "template."
 )
 UNREQUESTED_CALLS = (
-    "The model's answer contained tool calls, but ended with stop reason {reason} instead of tool_use. The calls were "
+    "The model's answer contained tool calls, but ended with stop reason {reason}, which runs no calls. They were "
     "not run. Send a follow-up to try again. A local model may need a different chat template."
 )
 CALL_AS_TEXT = (
@@ -34,7 +31,7 @@ NO_ANSWER = (
     "earlier work is saved. Send a follow-up to try again. A local model may need a different chat template."
 )
 NO_STOP_REASON = (
-    "The model's server did not say why the answer ended (no stop_reason), so the answer may be incomplete. Send a "
+    "The model's server did not say why the answer ended (no stop reason), so the answer may be incomplete. Send a "
     "follow-up to continue. If it happens again, check the model's server."
 )
 UNKNOWN_STOP_REASON = (
@@ -76,31 +73,32 @@ def ending_of(reply: Reply, text: str, answer_limit: int | None) -> Ending:
     """Why an answer ends the run. An answer that was cut off is never a normal end (docs/plan.md L13).
 
     Args:
-        reply: the last answer. Its stop reason is not `model_context_window_exceeded`.
+        reply: the last answer. Its `stop` is not `window_full`.
         text: the answer's text, after the text of the cut-off answers that it continues.
         answer_limit: how many tokens the window left for the answer; None if the window's size is unknown.
     """
-    match reply.stop_reason:
-        case reason if reason in DONE and reply.calls:
+    reason = reply.stop_name
+    match reply.stop:
+        case "done" if reply.calls:
             return failure(_retryable_error(UNREQUESTED_CALLS.format(reason=reason)))
-        case reason if reason in DONE:
+        case "done":
             return Ending("end_turn", text) if text.strip() else failure(_retryable_error(NO_ANSWER))
-        case "max_tokens":
+        case "cut_off":
             limit = "the output limit (setting maxTokens)"
             if answer_limit is not None and answer_limit <= reply.usage.output_tokens:
                 limit = f"the model's window, which left {answer_limit:,} tokens for it"
             hint = f"The answer was cut off by {limit}. Send a follow-up to continue it."
             return Ending("max_tokens", _with_hint(text, hint))
-        case "pause_turn":
+        case "paused":
             return Ending("max_turn_requests", _with_hint(text, PAUSED_BY_API))
-        case "refusal":
+        case "refused":
             explanation = f" ({reply.explanation.rstrip('.')})" if reply.explanation else ""
             return Ending("refusal", _with_hint(text, REFUSED.format(explanation=explanation)))
-        case "tool_use":
-            return failure(_retryable_error(NO_CALL))
-        case "":
+        case "calls":
+            return failure(_retryable_error(NO_CALL.format(reason=reason)))
+        case _ if not reason:
             return failure(_retryable_error(NO_STOP_REASON))
-        case reason:
+        case _:
             return failure(_retryable_error(UNKNOWN_STOP_REASON.format(reason=reason)))
 
 

@@ -1,9 +1,4 @@
-"""Texts that the loop sends to the model, about continuations, refused calls, compaction and removed pictures.
-
-Also recognizes Fairlead's own texts in user messages.
-"""
-
-import re
+"""Texts that the loop sends to the model, about continuations, refused calls, compaction and removed pictures."""
 
 from fairlead.agent.tool import Mode
 
@@ -12,9 +7,7 @@ CONTINUE = (
     "anything.</cut_off>"
 )
 CONTINUE_PAUSED_TURN = "<cut_off>Continue.</cut_off>"
-MISSING_CALL = (
-    "<cut_off>Your answer ended with stop reason 'tool_use', but it contains no call. Send the call.</cut_off>"
-)
+MISSING_CALL = "<cut_off>Your answer ended in order to call a tool, but it contains no call. Send the call.</cut_off>"
 EMPTY_ANSWER = "<cut_off>Your answer was empty. Continue, or say in a sentence what you did.</cut_off>"
 CALL_AS_TEXT = (
     "<cut_off>Your answer contains a call of {name} as text, which is not run. Call the tool itself. If the text was "
@@ -24,10 +17,9 @@ CALL_AS_TEXT_SHOWN = "\n\n(The model wrote this call of {name} as text, so it wa
 
 _REFUSED_ANSWER = "Not run: the answer "
 CUT_OFF_CALL = (
-    f"{_REFUSED_ANSWER}was cut off by the output limit (max_tokens) before it was complete. "
-    "Send the call again, in smaller pieces."
+    f"{_REFUSED_ANSWER}was cut off by the output limit before it was complete. Send the call again, in smaller pieces."
 )
-UNREQUESTED_CALL = _REFUSED_ANSWER + "ended with stop reason '{reason}' instead of 'tool_use'. Send the call again."
+UNREQUESTED_CALL = _REFUSED_ANSWER + "ended with stop reason '{reason}', which runs no calls. Send the call again."
 REPEATED_CALL = (
     "Not run: the same call was made just before, and its result would be the same. "
     "Use the result you have, try another way, or finish."
@@ -60,26 +52,7 @@ The proposals now:
 </summary>"""
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
 
-_GENERATED = re.compile(
-    r"<(summary|summarize|reminder|files_changed|plan_changed|new_errors|cut_off|mode|folders|attached|context)>"
-    r"|<rules |\[A picture was here\. "
-)
-_CONTEXT = re.compile(r"<(attached|context)>|The user refers to:\n- ")
-
 
 def is_of_refused_answer(result: str) -> bool:
     """Whether a result says that its call did not run because of how the model's answer ended (docs/plan.md L13)."""
     return result.startswith(_REFUSED_ANSWER)
-
-
-def is_generated(text: str) -> bool:
-    """Whether a text of a user message begins like one of Fairlead's own that a summary may replace.
-
-    The list of files and other items that the user refers to is not one of these.
-    """
-    return _GENERATED.match(text) is not None
-
-
-def is_context(text: str) -> bool:
-    """Whether Fairlead added this text of a user message to tell the model about files and the editor."""
-    return _CONTEXT.match(text) is not None

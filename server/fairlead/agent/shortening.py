@@ -5,13 +5,13 @@ Each remaining call still has its result. `keeps_results` returns whether a tool
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import islice
-from typing import Any
 
-from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY, is_generated
+from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY
 from fairlead.agent.window import size
 from fairlead.display import count_of
-from fairlead.messages.history import Block, Message, text_block
+from fairlead.messages.parts import KEPT, Call, Message, Note, Prompt, Result
 
 ROUND_LENGTH = 2
 """How many messages a round has: an answer, and its results."""
@@ -61,80 +61,79 @@ def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsRe
     Short ones stay (`MIN_CLEARED_CHARS`).
     """
     oldest = islice(_results(messages, keeps_results), count)
-    long = {block["tool_use_id"] for _, block in oldest if len(block["content"]) > MIN_CLEARED_CHARS}
+    long = {result.call_id for _, result in oldest if len(result.text) > MIN_CLEARED_CHARS}
     return _with_notes(messages, long)
 
 
 def results_to_keep(messages: Sequence[Message], chars: int, keeps_results: KeepsResults) -> int:
     """How many of the newest results `clear_results` leaves as they are. Counts only those that may be cleared."""
     cleared = _clearable(messages, chars, keeps_results, ROUND_LENGTH)
-    is_cleared = [block["tool_use_id"] in cleared for _, block in _results(messages, keeps_results)]
+    is_cleared = [result.call_id in cleared for _, result in _results(messages, keeps_results)]
     return next((index for index, found in enumerate(reversed(is_cleared)) if found), len(is_cleared))
 
 
 def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResults, untouched: int) -> set[str]:
     """The ids of the calls whose results must be cleared to free `chars` characters."""
     ids = set[str]()
-    for call, block in _results(messages[: len(messages) - untouched], keeps_results):
+    for call, result in _results(messages[: len(messages) - untouched], keeps_results):
         if chars <= 0:
             break
-        if len(block["content"]) > MIN_CLEARED_CHARS:
-            ids.add(block["tool_use_id"])
-            chars -= len(block["content"]) - len(_note(call, block["content"]))
+        if len(result.text) > MIN_CLEARED_CHARS:
+            ids.add(result.call_id)
+            chars -= len(result.text) - len(_note(call, result.text))
     return ids
 
 
 def _with_notes(messages: Sequence[Message], call_ids: Set[str]) -> list[Message]:
     calls = _calls(messages)
-    changed = list(messages)
-    for position, message in enumerate(messages):
-        content = list[Block](message["content"])
-        for index, block in enumerate(content):
-            if block.get("tool_use_id") in call_ids:
-                content[index] = {**block, "content": _note(calls[block["tool_use_id"]], block["content"])}
-        if content != message["content"]:
-            changed[position] = {**message, "content": content}
-    return changed
+
+    def cleared(message: Message) -> Message:
+        parts = tuple(
+            replace(part, output=_note(calls[part.call_id], part.text))
+            if isinstance(part, Result) and part.call_id in call_ids
+            else part
+            for part in message.parts
+        )
+        return message if parts == message.parts else replace(message, parts=parts)
+
+    return list(map(cleared, messages))
 
 
-def _results(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[tuple[Block, Block]]:
+def _results(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[tuple[Call, Result]]:
     """Calls whose results may be cleared, each with its result, in order."""
     calls = _calls(messages)
     for message in messages:
-        for block in message["content"]:
-            call = calls.get(block.get("tool_use_id", ""))
-            if call is not None and not keeps_results(call["name"]):
-                yield call, block
+        for part in message.parts:
+            if isinstance(part, Result) and part.call_id in calls and not keeps_results(calls[part.call_id].name):
+                yield calls[part.call_id], part
 
 
-def _calls(messages: Sequence[Message]) -> Mapping[str, Block]:
-    blocks = (block for message in messages for block in message["content"])
-    return {block["id"]: block for block in blocks if block["type"] == "tool_use"}
+def _calls(messages: Sequence[Message]) -> Mapping[str, Call]:
+    return {part.id: part for message in messages for part in message.parts if isinstance(part, Call)}
 
 
-def _note(call: Block, text: str) -> str:
-    given: dict[str, Any] = call["input"]
-    subject = next((value for value in given.values() if isinstance(value, str)), "")
-    what = f"{call['name']} {' '.join(subject.split())[:80]}".strip()
+def _note(call: Call, text: str) -> str:
+    subject = next((value for value in call.input.values() if isinstance(value, str)), "")
+    what = f"{call.name} {' '.join(subject.split())[:80]}".strip()
     return CLEARED_RESULT.format(what=what, lines=count_of(text.count("\n") + 1, "line"))
 
 
 def summary_request(messages: Sequence[Message]) -> list[Message]:
     """The conversation with a request for a summary at its end."""
     last = messages[-1]
-    return [*messages[:-1], {**last, "content": [*last["content"], text_block(SUMMARIZE)]}]
+    return [*messages[:-1], replace(last, parts=(*last.parts, Note("summarize", SUMMARIZE)))]
 
 
 def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> int:
     """How many characters a summary would replace."""
     old = messages[:-ROUND_LENGTH]
-    return size(old) - sum(map(len, _verbatim_texts(old, keeps_results)))
+    return size(old) - sum(len(part.text) for part in _kept(old, keeps_results))
 
 
 def with_summary(
     messages: Sequence[Message], summary: str, plan: str, proposals: str, keeps_results: KeepsResults
 ) -> list[Message]:
-    """Replaces everything before the last round with a summary and the verbatim texts (`_verbatim_texts`).
+    """Replaces everything before the last round with a summary and the parts that it never replaces (`_kept`).
 
     Args:
         summary: the model's text; empty if there is none.
@@ -143,19 +142,21 @@ def with_summary(
     """
     old, rest = messages[:-ROUND_LENGTH], messages[-ROUND_LENGTH:]
     text = SUMMARY.format(summary=summary or NO_SUMMARY, plan=plan, proposals=proposals or "None.")
-    blocks = [text_block(verbatim) for verbatim in _verbatim_texts(old, keeps_results)]
-    return [{"role": "user", "content": [*blocks, text_block(text)]}, *rest]
+    return [Message("user", (*_kept(old, keeps_results), Note("summary", text))), *rest]
 
 
-def _verbatim_texts(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[str]:
-    """The texts that a summary never replaces: the user's words, review decisions, and answers to questions."""
+def _kept(messages: Sequence[Message], keeps_results: KeepsResults) -> Iterator[Prompt | Note]:
+    """What a summary never replaces: the user's words, review decisions, and answers to questions."""
     calls = _calls(messages)
-    for message in messages:
-        if message["role"] != "user":
-            continue
-        for block in message["content"]:
-            call = calls.get(block.get("tool_use_id", ""))
-            if block["type"] == "text" and not is_generated(block["text"]):
-                yield block["text"]
-            elif call is not None and call["name"] != "todo" and keeps_results(call["name"]):
-                yield f"{json.dumps(call['input'], ensure_ascii=False)}: {block['content']}"
+    for part in (part for message in messages for part in message.parts):
+        match part:
+            case Prompt():
+                yield part
+            case Note(kind) if kind in KEPT:
+                yield part
+            case Result(call_id) if call_id in calls:
+                call = calls[call_id]
+                if call.name != "todo" and keeps_results(call.name):
+                    yield Note("answer", f"{json.dumps(call.input, ensure_ascii=False)}: {part.text}")
+            case _:
+                pass

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from fairlead.agent.errors import Overflow
 from fairlead.agent.model import ToolSpec, Usage
-from fairlead.messages.history import Block, Message
 from fairlead.messages.images import image_tokens
+from fairlead.messages.parts import Call, Foreign, Image, Message, Part, Thinking
 from fairlead.per_item import PerItem
 
 # shares of the window (docs/plan.md L15), as `Window.tokens_at` converts them
@@ -50,19 +50,21 @@ def size(messages: Sequence[Message]) -> int:
 
 
 def _message_size(message: Message) -> int:
-    return sum(map(_length, message["content"]))
+    return sum(map(_length, message.parts))
 
 
-def _length(block: Block) -> int:
-    match block:
-        case {"type": "tool_use", "input": given}:
+def _length(part: Part) -> int:
+    match part:
+        case Call(input=given):
             return len(json.dumps(given, ensure_ascii=False))
-        case {"type": "tool_result", "content": str(text)} | {"type": "text", "text": str(text)}:
-            return len(text)
-        case {"type": "image"}:
-            return image_tokens(block) * CHARS_PER_TOKEN
+        case Image():
+            return image_tokens(part) * CHARS_PER_TOKEN
+        case Thinking(text, _, rest):
+            return len(text) + sum(len(value) for value in rest.values() if isinstance(value, str))
+        case Foreign(_, data):
+            return sum(len(value) for value in data.values() if isinstance(value, str))
         case _:
-            return sum(len(value) for value in block.values() if isinstance(value, str))
+            return len(part.text)
 
 
 def prefix_size(system: str, tools: Sequence[ToolSpec]) -> int:

@@ -1,15 +1,15 @@
 """Creates a recording (`--record`) from the events that the server sends."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairlead.agent.model import Usage
+from fairlead.agent.model import Stop, Usage
 from fairlead.agent.prompts import is_of_refused_answer
 from fairlead.models.common.retry import RESTARTED
 from fairlead.models.recording import Recording, Turn
 
-ANSWER_STOP_REASONS = ("max_tokens", "refusal")
-"""The stop reasons of a run that are recorded with its last answer.
+STOPS: dict[str, Stop] = {"max_tokens": "cut_off", "refusal": "refused"}
+"""The stop reasons of a run that say how its last answer ended.
 
 Any other stop reason follows from the calls of the answer, or does not come from the model.
 """
@@ -54,8 +54,8 @@ class ConversationRecorder:
         """The recording of the events so far."""
         complete = [answer for answer in self._answers if answer.is_complete]
         turns = [_turn(answer) for answer in _joined(complete)]
-        if turns and complete[-1] is self._answers[-1] and self._stop_reason in ANSWER_STOP_REASONS:
-            turns[-1] = Turn(turns[-1].text, turns[-1].thinking, turns[-1].calls, self._stop_reason, turns[-1].usage)
+        if turns and complete[-1] is self._answers[-1] and self._stop_reason in STOPS:
+            turns[-1] = replace(turns[-1], stop=STOPS[self._stop_reason])
         return Recording(tuple(turns), self._about)
 
     def _add(self, kind: str, event: dict[str, Any], answer: _Answer) -> None:

@@ -1,58 +1,18 @@
-"""The conversation in the form of the Messages API: plain dicts.
+"""The conversation with the model.
 
-Two invariants keep the next request valid, whatever happens in a run: every tool_use has exactly one tool_result in the
-next message, and between runs the last message is the assistant's.
+Two invariants keep the next request valid, whatever happens in a run: every call has exactly one result in the next
+message, and between runs the last message is the assistant's.
 """
 
 import json
-import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from fairlead.messages.parts import Call, Message, Note, Part, Result, Text, Thinking
+
 EMPTY = "(The answer was empty.)"
-_NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
-
-Block = dict[str, Any]
-Message = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call that the model made."""
-
-    id: str
-    name: str
-    input: dict[str, Any]
-    problem: str | None = None
-    """Why it cannot be run, as text for the model: its input is incomplete or invalid; None if it can."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """The result of a tool call."""
-
-    call_id: str
-    text: str
-    """What the model reads. If it is empty, the block says so instead."""
-    is_error: bool = False
-
-    def block(self) -> Block:
-        """The content block for the next user message."""
-        block: Block = {
-            "type": "tool_result",
-            "tool_use_id": self.call_id,
-            "content": self.text or "(no output)",
-        }
-        if self.is_error:
-            block["is_error"] = True
-        return block
-
-
-def text_block(text: str) -> Block:
-    """A text as a content block."""
-    return {"type": "text", "text": text}
 
 
 def clean_text(text: str) -> str:
@@ -82,55 +42,50 @@ class History:
         self._messages = list(messages)
         self._call_keys, self._last_results = {}, {}
         for message in self._messages:
-            self._index(message["content"])
+            self._index(message.parts)
 
     def already_shown(self, name: str, given: Mapping[str, Any], text: str) -> bool:
         """Whether the last result of a call with this name and input is this text, and is still in the conversation."""
         return self._last_results.get(call_key(name, given)) == text
 
-    def _index(self, blocks: Iterable[Block]) -> None:
-        for block in blocks:
-            if block["type"] == "tool_use":
-                self._call_keys[block["id"]] = call_key(block["name"], block["input"])
-            elif block["type"] == "tool_result" and block["tool_use_id"] in self._call_keys:
-                self._last_results[self._call_keys[block["tool_use_id"]]] = block["content"]
+    def _index(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Call):
+                self._call_keys[part.id] = call_key(part.name, part.input)
+            elif isinstance(part, Result) and part.call_id in self._call_keys:
+                self._last_results[self._call_keys[part.call_id]] = part.output
 
-    def add_user_message(self, blocks: Iterable[Block]) -> None:
+    def add_user_message(self, parts: Iterable[Part]) -> None:
         """Appends a user message."""
-        self._messages.append({"role": "user", "content": list(blocks)})
+        self._messages.append(Message("user", tuple(parts)))
 
-    def add_reply(self, content: Iterable[Block], calls: Sequence[ToolCall] = ()) -> list[ToolCall]:
-        """Appends an answer and returns its calls with valid, unique ids, which their results must use.
+    def add_reply(self, parts: Iterable[Part]) -> list[Call]:
+        """Appends an answer and returns its calls with unique ids, which their results must use.
 
-        Some servers repeat ids or use characters that no request may contain, and a model may invent a tool name. The
-        appended message has valid names; the returned calls have the model's. An empty answer gets a text.
+        Some servers repeat ids. An empty answer gets a text.
         """
-        blocks, renamed, remaining = list[Block](), list[ToolCall](), list(calls)
-        ids = set(self._call_keys)
-        for block in content:
-            if block["type"] == "tool_use" and remaining:
-                call = remaining.pop(0)
-                call = replace(call, id=_valid_id(call.id, ids))
-                ids.add(call.id)
-                renamed.append(call)
-                block = {**block, "id": call.id, "name": _NOT_IN_ID.sub("_", call.name)[:128] or "_"}
-            blocks.append(block)
-        if not any(block["type"] in ("text", "tool_use") for block in blocks):
-            blocks.append(text_block(EMPTY))
-        self._index(blocks)
-        self._messages.append({"role": "assistant", "content": blocks})
-        return renamed
+        ids, added = set(self._call_keys), list[Part]()
+        for part in parts:
+            if isinstance(part, Call):
+                part = replace(part, id=_unique_id(part.id, ids))
+                ids.add(part.id)
+            added.append(part)
+        if not any(isinstance(part, Text | Call) for part in added):
+            added.append(Text(EMPTY))
+        self._index(added)
+        self._messages.append(Message("assistant", tuple(added)))
+        return [part for part in added if isinstance(part, Call)]
 
-    def add_results(self, results: Iterable[ToolResult], texts: Iterable[str] = ()) -> None:
-        """Appends one user message: all results first, then texts such as a reminder (docs/plan.md L6)."""
-        blocks = [result.block() for result in results]
-        self._index(blocks)
-        self._messages.append({"role": "user", "content": blocks + [text_block(text) for text in texts]})
+    def add_results(self, results: Iterable[Result], notes: Iterable[Part] = ()) -> None:
+        """Appends one user message: all results first, then notes such as a reminder (docs/plan.md L6)."""
+        parts = (*results, *notes)
+        self._index(parts)
+        self._messages.append(Message("user", parts))
 
-    def close(self, note: str) -> None:
-        """If the last message is the user's, because a run stopped halfway, appends the note as the answer to it."""
-        if self._messages and self._messages[-1]["role"] == "user":
-            self._messages.append({"role": "assistant", "content": [text_block(note)]})
+    def close(self, text: str) -> None:
+        """If the last message is the user's, because a run stopped halfway, appends the text as the answer to it."""
+        if self._messages and self._messages[-1].role == "user":
+            self._messages.append(Message("assistant", (Text(text),)))
 
 
 def without_thinking(messages: Sequence[Message]) -> list[Message]:
@@ -139,14 +94,17 @@ def without_thinking(messages: Sequence[Message]) -> list[Message]:
 
 
 def _without_thinking(message: Message) -> Message:
-    kept = [block for block in message["content"] if block["type"] not in ("thinking", "redacted_thinking")]
-    return message if len(kept) == len(message["content"]) else {**message, "content": kept or [text_block(EMPTY)]}
+    kept = tuple(part for part in message.parts if not isinstance(part, Thinking))
+    return message if len(kept) == len(message.parts) else replace(message, parts=kept or (Text(EMPTY),))
 
 
-def _valid_id(call_id: str, used: Container[str]) -> str:
-    if not call_id or _NOT_IN_ID.search(call_id) or call_id in used:
-        return f"toolu_{uuid4().hex}"
-    return call_id
+def notes_in(messages: Iterable[Message]) -> Iterable[Note]:
+    """Fairlead's notes in these messages, in order."""
+    return (part for message in messages for part in message.parts if isinstance(part, Note))
+
+
+def _unique_id(call_id: str, used: Container[str]) -> str:
+    return call_id if call_id and call_id not in used else f"call_{uuid4().hex}"
 
 
 def call_key(name: str, given: Mapping[str, Any]) -> str:

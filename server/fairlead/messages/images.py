@@ -1,13 +1,11 @@
-"""Image blocks of the Messages API: making, checking, measuring and removing them. Pure."""
+"""Pictures in messages: making, measuring and removing them. Pure."""
 
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from dataclasses import replace
 
-from fairlead.messages.history import Block, Message, text_block
-
-MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+from fairlead.messages.parts import Image, MediaType, Message, Note
 
 PIXELS_PER_TOKEN = 750
 MAX_TOKENS = 1600
@@ -40,24 +38,15 @@ def media_type(data: bytes) -> MediaType | None:
     return None
 
 
-def image_block(kind: MediaType, data: bytes) -> Block:
-    """A picture as a content block."""
-    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": b64encode(data).decode()}}
+def image_of(kind: MediaType, data: bytes) -> Image:
+    """A picture as a part of a message."""
+    return Image(kind, b64encode(data).decode())
 
 
-def is_image_source(value: Any) -> bool:
-    """Whether a value is the source of an image block that a request may contain. Does not decode the data."""
-    match value:
-        case {"type": "base64", "media_type": kind, "data": str(data)}:
-            return kind in get_args(MediaType) and data != "" and len(value) == 3
-        case _:
-            return False
-
-
-def image_tokens(block: Block) -> int:
-    """The approximate number of tokens that an image block takes."""
+def image_tokens(image: Image) -> int:
+    """The approximate number of tokens that a picture takes."""
     try:
-        size = _dimensions(b64decode(block["source"]["data"][:SEARCHED_CHARS]))
+        size = _dimensions(b64decode(image.data[:SEARCHED_CHARS]))
     except ValueError:  # a damaged journal
         size = None
     if size is None:
@@ -85,7 +74,7 @@ def without_old_images(messages: Sequence[Message]) -> list[Message]:
     """
     changed, images_left, chars_left = list(messages), MAX_IN_REQUEST, MAX_CHARS_IN_REQUEST
     for index, message in reversed([*enumerate(messages)]):
-        sizes = [len(block["source"]["data"]) for block in message["content"] if block["type"] == "image"]
+        sizes = [len(part.data) for part in message.parts if isinstance(part, Image)]
         images_left, chars_left = images_left - len(sizes), chars_left - sum(sizes)
         if sizes and min(images_left, chars_left) < 0:
             changed[index] = _without_images(message, OLD_PICTURE)
@@ -94,12 +83,12 @@ def without_old_images(messages: Sequence[Message]) -> list[Message]:
 
 def has_image(message: Message) -> bool:
     """Whether a message contains a picture."""
-    return any(block["type"] == "image" for block in message["content"])
+    return any(isinstance(part, Image) for part in message.parts)
 
 
 def _without_images(message: Message, note: str) -> Message:
-    blocks = [text_block(note) if block["type"] == "image" else block for block in message["content"]]
-    return {**message, "content": blocks}
+    parts = (Note("picture", note) if isinstance(part, Image) else part for part in message.parts)
+    return replace(message, parts=tuple(parts))
 
 
 def _dimensions(data: bytes) -> tuple[int, int] | None:

@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 from yaml.reader import ReaderError
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import Usage
+from fairlead.agent.model import Stop, Usage
 from fairlead.models.common.fields import MAX_COUNT
 from fairlead.workspace.replace_file import replace_file
 
@@ -49,7 +49,7 @@ class Turn:
     thinking: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     """Tool names with their inputs."""
-    stop: str | None = None
+    stop: Stop | None = None
     """The stop reason; None if it follows from the calls."""
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
     when: str = ""
@@ -202,8 +202,15 @@ def _turn(node: yaml.Node, number: int) -> Turn:
         fields = dict(_fields(node, TURN_FIELDS, "a turn"))
         calls = tuple(map(_call, _items(fields["calls"], "calls"))) if "calls" in fields else ()
         usage = _usage(fields["usage"]) if "usage" in fields else Usage(requests=1)
-        text, thinking, stop = (_text(fields, name) for name in ("text", "thinking", "stop"))
-        return Turn(text, thinking, calls, stop or None, usage, _text(fields, "when"))
+        text, thinking, when = (_text(fields, name) for name in ("text", "thinking", "when"))
+        return Turn(text, thinking, calls, _stop(fields["stop"]) if "stop" in fields else None, usage, when)
+
+
+def _stop(node: yaml.Node) -> Stop | None:
+    value = _value(node, "“stop”")
+    if value is not None and value not in get_args(Stop):
+        raise _Mistake(node, f"“stop” must be one of {', '.join(get_args(Stop))}")
+    return value
 
 
 def _usage(node: yaml.Node) -> Usage:

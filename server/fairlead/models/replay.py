@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
-from fairlead.messages.history import Block, ToolCall, text_block
+from fairlead.messages.parts import Call, Part, Result, Text
 from fairlead.models.recording import Recording, Turn, read_recording
 
 
@@ -56,8 +56,8 @@ class ReplayModel:
 
 def _last_results(request: Request) -> str:
     """The results of the last calls; empty if the last message has none."""
-    blocks = (block for message in request.messages[-1:] for block in message["content"])
-    return "\n".join(block["content"] for block in blocks if block["type"] == "tool_result")
+    parts = (part for message in request.messages[-1:] for part in message.parts)
+    return "\n".join(part.text for part in parts if isinstance(part, Result))
 
 
 def _deltas(turn: Turn) -> list[ModelEvent]:
@@ -70,9 +70,7 @@ def _words(text: str) -> list[str]:
 
 
 def _reply(turn: Turn, number: int) -> Reply:
-    calls = [
-        ToolCall(f"toolu_replay_{number}_{index}", name, given) for index, (name, given) in enumerate(turn.calls, 1)
-    ]
-    content: list[Block] = [text_block(turn.text)] if turn.text.strip() else []
-    content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.input} for call in calls]
-    return Reply(content, calls, turn.stop or ("tool_use" if calls else "end_turn"), turn.usage)
+    parts: list[Part] = [Text(turn.text)] if turn.text.strip() else []
+    parts += [Call(f"call_replay_{number}_{index}", name, given) for index, (name, given) in enumerate(turn.calls, 1)]
+    stop = turn.stop or ("calls" if turn.calls else "done")
+    return Reply(parts, stop, stop, turn.usage)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import CHANGED_SINCE_DECISION, CannotUndo, DecisionLog, FileDecision, revert
-from fairlead.messages.history import Message
+from fairlead.messages.parts import Message
 from fairlead.plan.evidence import Record
 from fairlead.plan.items import PlanItem, UserEdits
 from fairlead.session.evidence.recorder import Inferred

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fairlead.code.provider import Provider, SessionLanguageServers
 from fairlead.code.queries import CodeQueries
+from fairlead.messages.parts import Note
 from fairlead.plan import PlanningState
 from fairlead.session.evidence.proposed_problems import ProposedProblems
 from fairlead.workspace.files import Files
@@ -36,8 +37,8 @@ class CodeSupport:
         self.problems.warm()
         await self.problems.check_once_per_step([item.id for item in plan.items if item.status == "completed"])
 
-    def take_report(self) -> list[str]:
-        """The new errors that the model has not read yet, as at most one text. It counts as read afterwards (L18)."""
+    def take_report(self) -> list[Note]:
+        """The new errors that the model has not read yet, as at most one note. It counts as read afterwards (L18)."""
         return self.problems.take_report()
 
     async def check(self) -> bool:

@@ -15,7 +15,8 @@ from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
 from fairlead.errors import ToolError
-from fairlead.messages.history import Block, History
+from fairlead.messages.history import History
+from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -205,7 +206,7 @@ class Session:
         self._apply_plan_settings()
         agent = self._agent_builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
-        context: list[Block] = []
+        context: list[Part] = []
         if not stopped:
             try:
                 context = await self._agent_builder.collect_context(task)
@@ -450,7 +451,7 @@ class Session:
             await self.files.observe(paths, lambda: not self.reviewing.locked())
             self.publish()
 
-    async def _take_feedback(self) -> list[str]:
+    async def _take_feedback(self) -> list[Prompt | Note]:
         """Returns the feedback that the model has not read yet.
 
         First reads the files with proposals that may have changed, for example because a command has run.

@@ -18,7 +18,7 @@ from fairlead.agent.events import (
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
-from fairlead.messages.history import Message
+from fairlead.messages.parts import Message
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.file_states import FileStates

@@ -13,7 +13,7 @@ from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.initialization import Initialization, read_folders, read_storage
 from fairlead.lsp.params import Params
 from fairlead.lsp.server import AgentServer, Credentials
-from fairlead.messages.history import text_block
+from fairlead.messages.parts import Message, Prompt
 from fairlead.models.factory import open_model
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.store.journal import Journals
@@ -77,7 +77,7 @@ async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
         RequestRefused: the request failed, even if a run would send it again.
     """
     model = open_model(server.choose_model())
-    request = Request(TEST_SYSTEM, (), [{"role": "user", "content": [text_block(TEST_PROMPT)]}])
+    request = Request(TEST_SYSTEM, (), [Message("user", (Prompt(TEST_PROMPT),))])
     try:
         async with contextlib.aclosing(model.stream(request)) as events:
             async for event in events:

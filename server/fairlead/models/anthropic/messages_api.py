@@ -18,8 +18,8 @@ from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
-from fairlead.messages.history import Message
 from fairlead.messages.images import has_image
+from fairlead.messages.parts import Message
 from fairlead.models.anthropic import clouds
 from fairlead.models.anthropic.api_errors import (
     connection_error,
@@ -29,6 +29,7 @@ from fairlead.models.anthropic.api_errors import (
     late_error,
     status_error,
 )
+from fairlead.models.anthropic.encode import encode_message
 from fairlead.models.anthropic.endpoint import PROVIDER_HOST, Endpoint
 from fairlead.models.anthropic.foreign import MAX_SEARCHED
 from fairlead.models.anthropic.refusals import (
@@ -104,7 +105,7 @@ class MessagesApiModel:
         self._client: Any = None
         self._http: Any = None
         self._opening = asyncio.Lock()
-        self._encoded = PerItem[Message, bytes](_encode)
+        self._encoded = PerItem[Message, bytes](lambda message: _encode(encode_message(message)))
         # the optional fields that this server has accepted and refused so far
         self._accepted_fields: set[str] = set()
         self._refused_fields: set[str] = set()
@@ -263,7 +264,8 @@ class MessagesApiModel:
     async def _post(self, sdk: Any, client: Any, request: Request, fields: dict[str, Any]) -> Any:
         answer = {"cast_to": object, "stream": True, "stream_cls": sdk.AsyncStream[object]}
         if self._endpoint.cloud is not None:
-            body = clouds.with_cache_marks({**self._head(request, fields), "messages": request.messages})
+            messages = list(map(encode_message, request.messages))
+            body = clouds.with_cache_marks({**self._head(request, fields), "messages": messages})
             with decoding_errors(sdk), clouds.sign_in_errors(self._endpoint.cloud, lambda: self._is_answered):
                 return await client.post("/v1/messages", body=body, **answer)
         path, headers = "/v1/messages", {"Content-Type": "application/json"}

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
-from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
+from fairlead.agent.model import Reply, Stop, TextDelta, ThinkingDelta, Usage
 from fairlead.json_values import is_object
-from fairlead.messages.history import Block, ToolCall, clean_text
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Call, Foreign, Part, Text, Thinking
+from fairlead.models.anthropic.encode import PROVIDER
 from fairlead.models.anthropic.stream_events import (
     BLOCK_TYPES,
+    Block,
     BlockDelta,
     BlockStart,
     BlockStop,
@@ -25,6 +28,15 @@ from fairlead.models.anthropic.stream_events import (
 )
 from fairlead.models.common.fields import MAX_VALUES, TooManyValues, check_encodable, nonsense
 
+STOPS: dict[str, Stop] = {
+    "end_turn": "done",
+    "stop_sequence": "done",
+    "tool_use": "calls",
+    "max_tokens": "cut_off",
+    "model_context_window_exceeded": "window_full",
+    "pause_turn": "paused",
+    "refusal": "refused",
+}
 MAX_BLOCKS = 1000
 """The most content blocks of a reply. A model rarely makes more than a dozen calls at once."""
 MAX_BLOCK = 2_000_000
@@ -51,8 +63,7 @@ class ReplyBuilder:
 
     def __init__(self) -> None:
         self._open: dict[int, _OpenBlock] = {}
-        self._content: list[Block] = []
-        self._calls: list[ToolCall] = []
+        self._parts: list[Part] = []
         self._blocks = 0
         self._size = 0
         self._stop_reason = ""
@@ -110,9 +121,8 @@ class ReplyBuilder:
                 for index in list(self._open):
                     self._complete(index, is_whole=False)
                 usage = Usage(requests=1, **self._counts)
-                self.reply = Reply(
-                    self._content, self._calls, self._stop_reason, usage, self._cleared, self._explanation
-                )
+                stop = STOPS.get(self._stop_reason, "unknown")
+                self.reply = Reply(self._parts, stop, self._stop_reason, usage, self._cleared, self._explanation)
             case _:
                 pass
 
@@ -170,23 +180,23 @@ class ReplyBuilder:
             case "text":
                 text = clean_text(joined)
                 if text.strip():  # the API refuses empty text blocks
-                    self._content.append({"type": "text", "text": text})
+                    self._parts.append(Text(text))
             case "tool_use":
                 self._add_call(block, joined, is_whole)
             case _ if not is_whole:
                 pass  # for example thinking without its signature, which the API refuses
             case "thinking":
-                self._content.append({**block, "thinking": clean_text(joined)})
+                self._parts.append(Thinking(clean_text(joined), PROVIDER, block))
+            case "redacted_thinking":
+                self._parts.append(Thinking("", PROVIDER, block))
             case _:
-                self._content.append(block)
+                self._parts.append(Foreign(PROVIDER, block))
 
     def _add_call(self, block: Block, raw: str, is_whole: bool) -> None:
         given, problem = read_input(raw, block["input"])
         if not is_whole:
             given, problem = {}, "Not run: the call was cut off before it was complete. Send it again."
-        call = ToolCall(block["id"], block["name"], given, problem)
-        self._content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
-        self._calls.append(call)
+        self._parts.append(Call(block["id"], block["name"], given, problem))
 
 
 def read_input(raw: str, start: Any) -> tuple[dict[str, Any], str | None]:

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.messages.history import Block, clean_text
+from fairlead.messages.history import clean_text
 from fairlead.models.common.fields import Fields, nonsense
+
+Block = dict[str, Any]
 
 COUNTS = {
     "input_tokens": "input_tokens",

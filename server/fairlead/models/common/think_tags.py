@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from fairlead.agent.model import ModelEvent, Reply, TextDelta, ThinkingDelta
-from fairlead.agent.outcome import DONE
-from fairlead.messages.history import text_block
+from fairlead.messages.parts import Text
 
 OPEN, CLOSE = "<think>", "</think>"
 MAX_BLANK = 100  # characters before the tag
@@ -42,19 +41,18 @@ async def separate_thinking(events: AsyncGenerator[ModelEvent, None]) -> AsyncGe
 
 def _without_thinking(reply: Reply) -> Reply:
     """The reply without tagged thinking; the same object if there is none, or if it is the answer itself."""
-    content = list(reply.content)
-    index = next((index for index, block in enumerate(content) if block["type"] == "text"), None)
-    if index is None:
+    first = next((part for part in reply.parts if isinstance(part, Text)), None)
+    if first is None:
         return reply
-    before, tag, inner = content[index]["text"].partition(OPEN)
+    before, tag, inner = first.text.partition(OPEN)
     if not tag or before.strip() or len(before) > MAX_BLANK:
         return reply
     thinking, close, after = inner.partition(CLOSE)
-    if not close and not reply.calls and reply.stop_reason in DONE:
+    if not close and not reply.calls and reply.stop == "done":
         return reply
     text = after.lstrip()
-    content[index : index + 1] = [text_block(text)] if text else []
-    return replace(reply, content=content, tagged_thinking=thinking.strip())
+    parts = [Text(text) if part is first else part for part in reply.parts if text or part is not first]
+    return replace(reply, parts=parts, tagged_thinking=thinking.strip())
 
 
 class _TaggedText:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line
-from fairlead.messages.history import Block, clean_text, text_block
+from fairlead.messages.history import clean_text
 from fairlead.messages.images import media_type
+from fairlead.messages.parts import Image, Note, Part
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
@@ -56,20 +57,20 @@ class Attachments:
     references: tuple[str, ...] = ()
     """One line for each item."""
     contents: tuple[str, ...] = ()
-    images: tuple[Block, ...] = ()
+    images: tuple[Image, ...] = ()
     """The pictures among the items, in the order of the items."""
 
     @property
-    def blocks(self) -> list[Block]:
-        """The content blocks for the prompt's message."""
-        blocks: list[Block] = []
+    def parts(self) -> list[Part]:
+        """The parts for the prompt's message."""
+        parts: list[Part] = []
         if self.references:
             lines = [REFERS, *(f"- {reference}" for reference in self.references)]
-            blocks.append(text_block(clean_text("\n".join(lines))))
-        blocks += self.images
+            parts.append(Note("references", clean_text("\n".join(lines))))
+        parts += self.images
         if self.contents:
-            blocks.append(text_block(clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
-        return blocks
+            parts.append(Note("attached", clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
+        return parts
 
 
 class Attacher:
@@ -100,7 +101,7 @@ class Attacher:
                     self._add_selected_text(item, item.text)
                 case _:
                     await self._add_file(item)
-        return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.blocks))
+        return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.parts))
 
     def _add_image(self, name: str, data: bytes) -> None:
         note = self._images.add(data)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from fairlead.display import escape_to_one_line
-from fairlead.messages.history import Message, clean_text
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Message, Note
 from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.paths import Roots
 
@@ -16,9 +17,9 @@ class FoldersNote:
     """Decides when a conversation needs a note about the folders."""
 
     def __init__(self) -> None:
-        self._sent_notes = SentNotes(f"{BEGIN}\n")
+        self._sent_notes = SentNotes("folders")
 
-    def take(self, roots: Roots, messages: Sequence[Message]) -> list[str]:
+    def take(self, roots: Roots, messages: Sequence[Message]) -> list[Note]:
         """The note to send now, or an empty list.
 
         Empty while no folder is open, or while the last note in the conversation still applies. Before the first note,
@@ -31,4 +32,4 @@ class FoldersNote:
         if not roots.has_names:
             lines = [SINGLE.format(path=escape_to_one_line(str(roots.first.path)))]
         note = clean_text("\n".join([BEGIN, *lines, END]))
-        return [] if sent and sent[-1] == note else [note]
+        return [] if sent and sent[-1] == note else [Note("folders", note)]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from fairlead.display import escape_to_one_line
-from fairlead.messages.history import Block, clean_text
-from fairlead.messages.images import image_block, media_type
+from fairlead.messages.history import clean_text
+from fairlead.messages.images import image_of, media_type
+from fairlead.messages.parts import Image
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.errors import WrongRequest
 
@@ -55,7 +56,7 @@ class Images:
     """Collects the pictures of a prompt, as many as fit."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.parts: list[Image] = []
         self._left = MAX_TOTAL_BYTES
 
     def add(self, data: bytes) -> str:
@@ -67,8 +68,8 @@ class Images:
         assert kind is not None
         if len(data) > MAX_BYTES:
             return TOO_LARGE
-        if len(self.blocks) == MAX_IMAGES or len(data) > self._left:
+        if len(self.parts) == MAX_IMAGES or len(data) > self._left:
             return TOO_MANY
         self._left -= len(data)
-        self.blocks.append(image_block(kind, data))
+        self.parts.append(image_of(kind, data))
         return ""

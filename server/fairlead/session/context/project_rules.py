@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.agent.events import Event, RulesFound, RulesSource
-from fairlead.messages.history import Message, clean_text
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Message, Note
 from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.files import Files
 from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
@@ -31,7 +32,7 @@ class ProjectRules:
         """The folders whose rules apply to files in `_searched`."""
         self._found: dict[Path, RulesFile | None] = {}
         self._roots = files.roots
-        self._sent_notes = SentNotes("<rules ")
+        self._sent_notes = SentNotes("rules")
         self._root_rules_reported = True
 
     async def begin_run(self) -> None:
@@ -48,7 +49,7 @@ class ProjectRules:
         found = [rules for rules in self._by_root.values() if rules is not None]
         return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found)
 
-    async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[str]:
+    async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[Note]:
         """The rules that are not in the conversation yet and apply to files in these folders, the outermost first.
 
         The folders of earlier calls in the run count too.
@@ -63,7 +64,7 @@ class ProjectRules:
         sent = self._sent_notes.of(messages) if texts else ()
         new = {rules: text for rules, text in texts.items() if text not in sent}
         self._report(list(new))
-        return list(new.values())
+        return [Note("rules", text) for text in new.values()]
 
     async def _read_for(self, folders: Collection[str]) -> None:
         """Reads the rules that apply in these folders. Skips folders that were searched earlier in the run."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.agent.events import ContextSent, Event
-from fairlead.messages.history import Block, Message, text_block
+from fairlead.messages.parts import Message, Note, Part
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
-from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_block
+from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_note
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -30,8 +30,8 @@ class PromptContext:
         surroundings: Surroundings | None,
         messages: Sequence[Message],
         limit: int | None,
-    ) -> list[Block]:
-        """The context blocks for the prompt that follows these messages.
+    ) -> list[Part]:
+        """The parts for the prompt that follows these messages.
 
         Args:
             surroundings: what the user is looking at; None: the model does not get it. If it has no Git state, the
@@ -39,29 +39,26 @@ class PromptContext:
             limit: how long the results of a round may be, in characters; None: unknown.
         """
         attached = await Attacher(self._files, self._diagnostics, limit).attach(items)
-        blocks, titles = attached.blocks, list(attached.references)
+        parts, titles = attached.parts, list(attached.references)
         if surroundings is not None:
             if surroundings.git is None:
                 branch = await asyncio.to_thread(_branches, self._files.roots)
                 surroundings = replace(surroundings, git=GitState(branch) if branch else None)
             is_secret = self._files.secret_filter()
-            block = surroundings_block(surroundings, self._files.roots, is_secret, messages)
-            if block is not None:
-                blocks.append(text_block(block))
-                titles.append(summary(block) or NOTHING_NEW)
-        if blocks:
-            self._unreported = ContextSent("; ".join(titles), "\n\n".join(_texts(blocks)))
-        return blocks
+            note = surroundings_note(surroundings, self._files.roots, is_secret, messages)
+            if note is not None:
+                parts.append(note)
+                titles.append(summary(note.sections) or NOTHING_NEW)
+        if parts:
+            texts = [part.text for part in parts if isinstance(part, Note)]
+            self._unreported = ContextSent("; ".join(titles), "\n\n".join(texts))
+        return parts
 
     def emit_collected(self) -> None:
         """Emits an event about what was last collected, unless that was reported already."""
         unreported, self._unreported = self._unreported, None
         if unreported is not None:
             self._emit(unreported)
-
-
-def _texts(blocks: Sequence[Block]) -> list[str]:
-    return [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def _branches(roots: Roots) -> str:

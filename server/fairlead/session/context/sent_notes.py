@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from fairlead.messages.history import Message
+from fairlead.messages.parts import Message, Note, NoteKind
 from fairlead.per_item import PerItem
 
 
 class SentNotes:
-    """Finds the texts for the model that begin with a prefix. Reads each message once."""
+    """Finds the notes. Reads each message once."""
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, kind: NoteKind) -> None:
+        self._kind = kind
         self._notes = PerItem[Message, tuple[str, ...]](self._notes_in)
 
     def of(self, messages: Sequence[Message]) -> list[str]:
-        """The notes in the user messages among these, in order."""
+        """The texts of the notes in these messages, in order."""
         return list(chain.from_iterable(self._notes.of(messages)))
 
     def _notes_in(self, message: Message) -> tuple[str, ...]:
-        texts = (block["text"] for block in message["content"] if block["type"] == "text")
-        return tuple(text for text in texts if text.startswith(self._prefix)) if message["role"] == "user" else ()
+        return tuple(part.text for part in message.parts if isinstance(part, Note) and part.kind == self._kind)

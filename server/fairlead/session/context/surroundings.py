@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.display import count_of, escape_to_one_line
-from fairlead.messages.history import Message, clean_text
+from fairlead.messages.history import clean_text, notes_in
+from fairlead.messages.parts import Message, Note
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 from fairlead.workspace.paths import Roots
 
@@ -28,13 +29,10 @@ MAX_MESSAGE = 160
 MAX_CHANGES = 350
 MAX_BRANCH = 100
 
-_BLOCK = re.compile(rf"{BEGIN}\n.*\n((?:[A-Z].*(?:\n- .*)*\n)*){END}")
 ACTIVE, PROBLEMS, BRANCH = "Active file", "Problems in the open files", "Git branch"
 SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
 """The form of each section in the summary for the user, by label."""
 
-_HEAD = re.compile(r"^([A-Z][a-z ]*): (.*)", re.MULTILINE)
-_SECTION = re.compile(r"^([A-Z][a-z ]*): .*(?:\n- .*)*", re.MULTILINE)
 _LINES = re.compile(r", lines? (?=\d)")
 
 Lines = tuple[int, int]
@@ -88,12 +86,12 @@ def lines_text(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
-def surroundings_block(
+def surroundings_note(
     now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
-) -> str | None:
-    """The block for the prompt that follows these messages.
+) -> Note | None:
+    """The note for the prompt that follows these messages.
 
-    None if nothing is known, and the messages contain no earlier block. If they contain one, the new block names
+    None if nothing is known, and the messages contain no earlier note. If they contain one, the new note names
     only the changes since then, or says that there are none.
 
     Args:
@@ -101,23 +99,20 @@ def surroundings_block(
             outside of the workspace are named.
     """
     sections = _sections(_visible_part(now, roots, is_secret), roots)
-    known = _known_sections(messages)
+    known = {label: text for note in notes_in(messages) for label, text in note.sections}
     if not known:
-        return _block(LEAD, sections.values()) if sections else None
-    changed = [text for label, text in sections.items() if known.get(label) != text]
-    gone = [f"{label}: {NOTHING}" for label, text in known.items() if label not in sections and not _is_none(text)]
-    if not changed and not gone:
-        return f"{BEGIN}\n{UNCHANGED}\n{END}"
-    return _block(CHANGED_LEAD, [*changed, *gone])
+        return _note(LEAD, sections) if sections else None
+    changed = {label: text for label, text in sections.items() if known.get(label) != text}
+    changed |= {label: NOTHING for label, text in known.items() if label not in sections and text != NOTHING}
+    return _note(CHANGED_LEAD if changed else UNCHANGED, changed)
 
 
-def summary(block: str) -> str:
-    """The most important sections in one line, for the user.
+def summary(sections: Sequence[tuple[str, str]]) -> str:
+    """The most important sections of a note in one line, for the user.
 
-    If the block has none of them, the labels of its other sections; empty if it has no sections.
+    If the note has none of them, the labels of its other sections; empty if it has no sections.
     """
-    found = _BLOCK.fullmatch(block)
-    heads = dict(_HEAD.findall(found[1])) if found is not None else {}
+    heads = {label: text.partition("\n")[0] for label, text in sections}
     shown = [
         form.format(_LINES.split(heads[label], maxsplit=1)[0] if label == ACTIVE else heads[label])
         for label, form in SUMMARY.items()
@@ -126,23 +121,9 @@ def summary(block: str) -> str:
     return "; ".join(shown) or ", ".join(heads).lower()
 
 
-def _block(lead: str, sections: Iterable[str]) -> str:
-    return clean_text("\n".join([BEGIN, lead, *sections, END]))
-
-
-def _is_none(section: str) -> bool:
-    return section.endswith(f": {NOTHING}")
-
-
-def _known_sections(messages: Sequence[Message]) -> Mapping[str, str]:
-    """The latest sections that the model knows, by label. Compaction may have removed some."""
-    known: dict[str, str] = {}
-    for message in messages:
-        for block in message["content"] if message["role"] == "user" else ():
-            found = _BLOCK.fullmatch(block["text"]) if block["type"] == "text" else None
-            if found is not None:
-                known |= {section[1]: section[0] for section in _SECTION.finditer(found[1])}
-    return known
+def _note(lead: str, sections: Mapping[str, str]) -> Note:
+    lines = [f"{label}: {text}" for label, text in sections.items()]
+    return Note("context", clean_text("\n".join([BEGIN, lead, *lines, END])), tuple(sections.items()))
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
@@ -185,7 +166,7 @@ def _sections(now: Surroundings, roots: Roots) -> Mapping[str, str]:
         sections[PROBLEMS] = "\n".join([", ".join(counts), *lines])
     if now.git is not None:
         sections |= _git_sections(now.git, roots)
-    return {label: f"{label}: {text}" for label, text in sections.items()}
+    return sections
 
 
 def _git_sections(git: GitState, roots: Roots) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.errors import ToolError
 from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Note
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 
@@ -157,8 +158,8 @@ class ProposedProblems:
             self.version += 1
         self._checked_state = state if not late else None
 
-    def take_report(self) -> list[str]:
-        """A text about the new errors that the model has not read yet; an empty list if there are none.
+    def take_report(self) -> list[Note]:
+        """A note about the new errors that the model has not read yet; an empty list if there are none.
 
         Afterwards all current errors count as read, even those that exceed `MAX_REPORTED`.
         """
@@ -171,7 +172,7 @@ class ProposedProblems:
         more = [f"({len(new) - MAX_REPORTED} more)"] if len(new) > MAX_REPORTED else []
         files = len({path for path, _ in new})
         count = f"{count_of(len(new), 'new error')} in {count_of(files, 'file')}"
-        return [clean_text(NEW_ERRORS.format(count=count, items="\n".join([*lines, *more])))]
+        return [Note("new_errors", clean_text(NEW_ERRORS.format(count=count, items="\n".join([*lines, *more]))))]
 
     def _unread(self, errors: Mapping[Path, Sequence[Problem]]) -> list[tuple[Path, Problem]]:
         """The errors that the model has not read."""

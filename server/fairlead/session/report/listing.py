@@ -1,23 +1,18 @@
 """The sessions as a list, and a conversation as lines to read. No I/O."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairlead.agent.prompts import is_context, is_generated
-from fairlead.messages.history import Block, Message
+from fairlead.messages.parts import CONTEXT, Call, Message, Note, Prompt, Result, Text
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
-from fairlead.session.run.feedback import REVIEW, USER_MESSAGE
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
 
 MAX_RESULT = 2000
 """How many characters of a result a reopened conversation shows."""
-_USER_MESSAGE = re.compile(re.escape(USER_MESSAGE).replace(re.escape("{text}"), "(.*)"), re.DOTALL)
-_REVIEW = re.compile(re.escape(REVIEW).replace(re.escape("{items}"), ".*"), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +96,9 @@ def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequenc
         checkpoints: those of the session, in order. They decide which prompts have a `Line.checkpoint`.
     """
     failed_commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
-    blocks = (block for message in messages for block in message["content"] if block["type"] == "tool_result")
-    results = {block["tool_use_id"]: block for block in blocks}
-    failed = failed_commands | {call_id for call_id, block in results.items() if block.get("is_error")}
-    texts = {call_id: _shortened(block["content"]) for call_id, block in results.items()}
+    results = [part for message in messages for part in message.parts if isinstance(part, Result)]
+    failed = failed_commands | {result.call_id for result in results if result.is_error}
+    texts = {result.call_id: _shortened(result.text) for result in results}
     return _with_checkpoints([line for message in messages for line in _lines(message, failed, texts)], checkpoints)
 
 
@@ -125,32 +119,26 @@ def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) 
 
 
 def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]) -> Iterator[Line]:
-    attached = [block["text"] for block in message["content"] if block["type"] == "text" and is_context(block["text"])]
-    is_summary = message["content"][-1].get("text", "").startswith("<summary>")
-    if is_summary:  # it may contain several prompts, each followed by its context
-        attached = []
-    for index, block in enumerate(message["content"]):
-        if block["type"] == "tool_use":
-            yield Line("tool", _call(block), block["id"] in failed, results.get(block["id"], ""))
-        elif block["type"] == "text" and message["role"] == "assistant":
-            yield Line("assistant", block["text"])
-        elif block["type"] == "text":
-            user_message = _USER_MESSAGE.fullmatch(block["text"])
-            # a text after the first is a note, except in a message with a summary, which repeats the user's messages
-            is_prompt = index == 0 or (is_summary and not is_context(block["text"]))
-            # the first text is also a note if it continues a turn
-            is_note = is_generated(block["text"]) or _REVIEW.fullmatch(block["text"])
-            if user_message:
-                yield Line("user", user_message[1])
-            elif is_prompt and not is_note:
-                yield Line("user", block["text"], is_prompt=True)
-        if index == 0 and attached:
-            yield Line("context", "\n\n".join(attached))
+    context = [part.text for part in message.parts if isinstance(part, Note) and part.kind in CONTEXT]
+    if any(isinstance(part, Note) and part.kind == "summary" for part in message.parts):
+        context = []  # it may contain several prompts, each followed by its context
+    for part in message.parts:
+        match part:
+            case Call():
+                yield Line("tool", _call(part), part.id in failed, results.get(part.id, ""))
+            case Text(text):
+                yield Line("assistant", text)
+            case Prompt(said, while_working):
+                yield Line("user", said, is_prompt=not while_working)
+                if context and not while_working:
+                    yield Line("context", "\n\n".join(context))
+            case _:
+                pass
 
 
-def _call(block: Block) -> str:
-    about = next((value for value in block["input"].values() if isinstance(value, str)), "")
-    return f"{block['name']} {about}".strip()
+def _call(call: Call) -> str:
+    about = next((value for value in call.input.values() if isinstance(value, str)), "")
+    return f"{call.name} {about}".strip()
 
 
 def _shortened(result: str) -> str:

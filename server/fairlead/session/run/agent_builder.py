@@ -9,7 +9,8 @@ from fairlead.agent.events import Event
 from fairlead.agent.loop import Agent, RunLimits
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
-from fairlead.messages.history import Block, History
+from fairlead.messages.history import History
+from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -66,7 +67,7 @@ class AgentBuilder:
         mode: Mode,
         checkpoint: int | None,
         count_prompts: Callable[[], int],
-        take_feedback: Callable[[], Awaitable[list[str]]],
+        take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
     ) -> Agent:
         """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
@@ -117,14 +118,14 @@ class AgentBuilder:
             clock=lambda: context.clock() - self.editor.waited_seconds,
         )
 
-    async def collect_context(self, task: RunTask) -> list[Block]:
-        """The context blocks for a prompt. Call it after `build`, because their size depends on the model's window."""
+    async def collect_context(self, task: RunTask) -> list[Part]:
+        """The context for a prompt. Call it after `build`, because its size depends on the model's window."""
         surroundings = task.surroundings if self.context.settings.context.editor else None
         limit = self._model.window.results_limit_chars()
         return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
 
-    async def take_feedback(self) -> list[str]:
-        """The notes that the model has not read yet: folders, what the user said and did, rules and new errors.
+    async def take_feedback(self) -> list[Prompt | Note]:
+        """What the model has not read yet: folders, what the user said and did, rules and new errors.
 
         The first call after `collect_context` also tells the user what context the prompt had.
         """
@@ -132,8 +133,8 @@ class AgentBuilder:
         folders = self._folders_note.take(self.files.roots, self.history.messages)
         rules = await self._rules.take_new(self.files.read_tracker.folders, self.history.messages)
         await self.code.update_report(self.plan.snapshot())
-        # Nothing may be awaited after `Feedback.take`. The texts that it and `take_report` return count as read at
-        # once, but are saved only with the history, so a cancellation in between would lose them.
+        # Nothing may be awaited after `Feedback.take`. What it and `take_report` return counts as read at
+        # once, but is saved only with the history, so a cancellation in between would lose them.
         feedback = await self.feedback.take()
         return [*folders, *feedback, *rules, *self.code.take_report()]
 

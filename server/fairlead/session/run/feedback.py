@@ -10,6 +10,7 @@ from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.diff import Hunk, content_key, hunks
 from fairlead.edits.proposal import Proposal
 from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Note, Prompt
 from fairlead.text_lines import without_line_ending
 from fairlead.workspace.files import Files
 from fairlead.workspace.read_tracker import Changed
@@ -18,7 +19,6 @@ from fairlead.workspace.read_tracker import Changed
 MAX_LINES = 30
 MAX_WIDTH = 300  # characters of a line
 
-USER_MESSAGE = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"
 REVIEW = "<review>\nThe user reviewed your proposed edits:\n{items}\n</review>"
 DO_NOT_REPEAT = "Do not propose rejected edits again unless the user asks for them."
 PLAN = "<plan_changed>\nThe user changed the plan:\n{edits}\nIt now reads:\n{plan}\nFollow it.\n</plan_changed>"
@@ -148,8 +148,8 @@ class Feedback:
         self._accepted, self._items = dict(pending.accepted), list(pending.items)
         self._rejected, self._conflicts = pending.rejected, dict.fromkeys(pending.conflicts)
 
-    async def take(self) -> list[str]:
-        """Returns the notes for the model, the user's messages first; empty if there is no feedback.
+    async def take(self) -> list[Prompt | Note]:
+        """Returns what is for the model, the user's messages first; empty if there is no feedback.
 
         Adds notes about new conflicts, and about files that the model had read and that others have changed.
         """
@@ -157,17 +157,18 @@ class Feedback:
         changed = [each for each in tracked if self._files.roots.contains(each.path)]
         items = [*self.pending.decisions, *([DO_NOT_REPEAT] if self._rejected else []), *self._new_conflicts()]
         self._accepted, self._items, self._rejected = {}, [], False
-        notes = [USER_MESSAGE.format(text=text) for text in self._said]
+        found: list[Prompt | Note] = [Prompt(clean_text(text), while_working=True) for text in self._said]
         self._said = []
         if items:
-            notes.append(REVIEW.format(items="\n".join(items)))
+            found.append(Note("review", clean_text(REVIEW.format(items="\n".join(items)))))
         if self._plan_edits:
             edits = "\n".join(f"- {edit}" for edit in self._plan_edits)
-            notes.append(PLAN.format(edits=edits, plan=self._plan()))
+            found.append(Note("plan", clean_text(PLAN.format(edits=edits, plan=self._plan()))))
             self._plan_edits = []
         if changed:
-            notes.append(CHANGED.format(items="\n".join(map(self._changed_line, changed))))
-        return [clean_text(note) for note in notes]
+            lines = "\n".join(map(self._changed_line, changed))
+            found.append(Note("files", clean_text(CHANGED.format(items=lines))))
+        return found
 
     def _new_conflicts(self) -> list[str]:
         found: list[str] = []

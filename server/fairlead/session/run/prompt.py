@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fairlead.agent.prompts import is_context, is_generated
 from fairlead.agent.tool import Mode
 from fairlead.display import end_after_word
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.proposal import Proposal
-from fairlead.messages.history import Block, clean_text, text_block
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import check_images
 from fairlead.session.context.surroundings import Surroundings
@@ -109,20 +109,14 @@ def title_of(prompt: str) -> str:
 
 
 def shown_prompt(prompt: str) -> str:
-    """The prompt as the conversation contains it.
-
-    If it begins like one of Fairlead's own texts, a line break is put in front, so that it still counts as the user's.
-    """
-    text = clean_text(prompt.strip())
-    return f"\n{text}" if is_generated(text) or is_context(text) else text
+    """The prompt as the conversation contains it."""
+    return clean_text(prompt.strip())
 
 
-def user_prompt(prompt: str, mode: Mode, context: Sequence[Block]) -> list[Block]:
+def user_prompt(prompt: str, mode: Mode, context: Sequence[Part]) -> list[Part]:
     """The prompt, then its context and the instructions of the mode."""
-    blocks = [text_block(shown_prompt(prompt)), *context]
-    if MODES[mode]:
-        blocks.append(text_block(MODES[mode]))
-    return blocks
+    instructions = [Note("mode", MODES[mode])] if MODES[mode] else []
+    return [Prompt(shown_prompt(prompt)), *context, *instructions]
 
 
 def proposals_note(changes: Changeset, roots: Roots) -> str:

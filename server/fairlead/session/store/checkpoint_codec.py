@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from fairlead.edits.changeset import Changeset
-from fairlead.messages.history import Message
+from fairlead.messages.parts import Message
 from fairlead.per_item import common_prefix_length
 from fairlead.plan.evidence import Record
 from fairlead.session.checkpoints import Checkpoint
@@ -76,7 +76,7 @@ def _json(new: Checkpoint, last: Checkpoint, messages: Sequence[Message], number
         "id": new.id,
         "prompt": new.prompt,
         "mode": new.mode,
-        "messages": [in_conversation >= in_last, shared, new.messages[shared:]],
+        "messages": [in_conversation >= in_last, shared, list(map(codec.message_json, new.messages[shared:]))],
         "items": codec.items_json(new.items) if new.items is not last.items else None,
         "awaits_approval": new.awaits_approval,
         "wish": codec.user_edits_json(new.user_edits),

@@ -2,18 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple, fields, replace
 from itertools import compress, count, islice, pairwise
 from operator import is_not
-from types import NoneType
 from typing import Any, NamedTuple, get_args
 
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
-from fairlead.json_values import is_list, is_object
-from fairlead.messages.history import Message
-from fairlead.messages.images import is_image_source
+from fairlead.messages.parts import Call, Foreign, Image, Message, Note, Part, Prompt, Result, Text, Thinking
 from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import CommandRun, Evidence, Verification
@@ -52,28 +49,38 @@ def read_phase(value: list[Any]) -> tuple[Phase, float]:
     return phase, read_time(updated)
 
 
-# the fields that Fairlead reads in each type of block; the content of a result is null if its call has it (entries.py)
-_BLOCKS: dict[str, dict[str, tuple[type, ...]]] = {
-    "text": {"text": (str,)},
-    "tool_use": {"id": (str,), "name": (str,), "input": (dict,)},
-    "tool_result": {"tool_use_id": (str,), "content": (str, NoneType)},
+_PARTS: dict[str, type[Part]] = {
+    "prompt": Prompt,
+    "note": Note,
+    "text": Text,
+    "thinking": Thinking,
+    "foreign": Foreign,
+    "call": Call,
+    "image": Image,
+    "result": Result,
 }
+"""The parts of messages by the name of their kind."""
+_KINDS = {part: name for name, part in _PARTS.items()}
 
 
-def read_message(value: Any) -> Message:
-    blocks = value["content"]
-    is_valid = is_list(blocks) and bool(blocks) and all(map(_is_block, blocks))
-    if value["role"] not in ("user", "assistant") or not is_valid:
-        raise ValueError("an invalid message")
-    return value
+def message_json(message: Message) -> Json:
+    return {"role": message.role, "parts": list(map(_part_json, message.parts))}
 
 
-def _is_block(value: Any) -> bool:
-    if not is_object(value) or not isinstance(value.get("type"), str):
-        return False
-    if value["type"] == "image":
-        return is_image_source(value.get("source"))
-    return all(isinstance(value.get(name), kinds) for name, kinds in _BLOCKS.get(value["type"], {}).items())
+def _part_json(part: Part) -> Json:
+    return {"part": _KINDS[type(part)], **{field.name: getattr(part, field.name) for field in fields(part)}}
+
+
+def read_message(value: Json) -> Message:
+    """Reads a message. Its output of a result may be None, if its call has it (entries.py)."""
+    return Message(value["role"], tuple(map(_read_part, value["parts"])))
+
+
+def _read_part(value: Json) -> Part:
+    given = {name: field for name, field in value.items() if name != "part"}
+    if "sections" in given:
+        given["sections"] = tuple((label, text) for label, text in given["sections"])
+    return _PARTS[value["part"]](**given)
 
 
 def items_json(items: tuple[PlanItem, ...]) -> list[Any]:

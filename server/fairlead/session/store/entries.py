@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from fairlead.edits.changeset import Changeset, changed_paths
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.undo import Decision, DecisionLog
-from fairlead.messages.history import Block, Message
 from fairlead.per_item import common_prefix_length
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
@@ -100,7 +99,7 @@ class EntryEncoder:
             entry["unheard"] = asdict(new.pending_feedback)
         if old.messages != new.messages:  # quick, as most are identical
             shared = common_prefix_length(old.messages, new.messages)
-            further = [_with_results(message, _omit_known, old.calls) for message in new.messages[shared:]]
+            further = [_without_known(codec.message_json(message), old.calls) for message in new.messages[shared:]]
             entry["messages"] = [shared, further]
         _add_mapping(entry, "calls", old.calls, new.calls, lambda _, call: asdict(call))
         return {"at": new.at, **entry} if entry else None
@@ -201,25 +200,26 @@ def _add_mapping(
         entry[name] = changed
 
 
-def _with_results(message: Message, change: Callable[[Block, Calls], Block], calls: Calls) -> Message:
-    """The message with `change` applied to each of its tool results."""
-    blocks = (change(block, calls) if block["type"] == "tool_result" else block for block in message["content"])
-    return {**message, "content": list(blocks)}
+def _without_known(message: Json, calls: Calls) -> Json:
+    """The message without the results that its calls have in the journal: None is in their place."""
+
+    def omitted(part: Json) -> Json:
+        call = calls.get(part["call_id"])
+        is_known = call is not None and call.result is not None and call.result == part["output"]
+        return {**part, "output": None} if is_known else part
+
+    return {**message, "parts": [omitted(part) if part["part"] == "result" else part for part in message["parts"]]}
 
 
-def _omit_known(block: Block, calls: Calls) -> Block:
-    call = calls.get(block["tool_use_id"])
-    known = call is not None and call.result is not None and call.result == block["content"]
-    return {**block, "content": None} if known else block
+def _with_known(message: Json, calls: Calls) -> Json:
+    """The inverse of `_without_known`."""
 
+    def filled_in(part: Json) -> Json:
+        if part["part"] != "result" or part["output"] is not None:
+            return part
+        return {**part, "output": calls[part["call_id"]].result}
 
-def _fill_in(block: Block, calls: Calls) -> Block:
-    if block["content"] is not None:
-        return block
-    result = calls[block["tool_use_id"]].result
-    if result is None:
-        raise ValueError("a message contains the result of a call that has none")
-    return {**block, "content": result}
+    return {**message, "parts": list(map(filled_in, message["parts"]))}
 
 
 def read_entries(entries: Iterable[Json]) -> JournalContent:
@@ -272,7 +272,7 @@ def _with_entry(content: JournalContent, entry: Json) -> JournalContent:
         changed["decisions"] = DecisionLog(done, undone)
     if "messages" in entry:
         shared, further = entry["messages"]
-        added_messages = (_with_results(codec.read_message(message), _fill_in, old.calls) for message in further)
+        added_messages = (codec.read_message(_with_known(message, old.calls)) for message in further)
         changed["messages"] = (*old.messages[:shared], *added_messages)
     if "checkpoints" in entry:
         messages = changed.get("messages", old.messages)

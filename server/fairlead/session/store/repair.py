@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from fairlead.messages.history import Message, ToolResult, clean_text, text_block
+from fairlead.messages.history import clean_text
+from fairlead.messages.parts import Call, Message, Result, Text
 from fairlead.session.state import Calls, CallState
 
 NOT_REACHED = "Not run: Fairlead exited before this call."
@@ -19,22 +20,21 @@ def repaired(messages: Sequence[Message], calls: Calls, at: float) -> tuple[Mess
         at: when the session was last saved, in seconds since the epoch.
     """
     complete = list(messages)
-    if complete and complete[-1]["role"] == "assistant":
-        ids = [block["id"] for block in complete[-1]["content"] if block["type"] == "tool_use"]
+    if complete and complete[-1].role == "assistant":
+        ids = [part.id for part in complete[-1].parts if isinstance(part, Call)]
         if ids:
-            results = [_result(call_id, calls.get(call_id), at).block() for call_id in ids]
-            complete.append({"role": "user", "content": results})
-    if complete and complete[-1]["role"] == "user":
-        complete.append({"role": "assistant", "content": [text_block(CLOSED)]})
+            complete.append(Message("user", tuple(_result(call_id, calls.get(call_id), at) for call_id in ids)))
+    if complete and complete[-1].role == "user":
+        complete.append(Message("assistant", (Text(CLOSED),)))
     return tuple(complete)
 
 
-def _result(call_id: str, call: CallState | None, at: float) -> ToolResult:
+def _result(call_id: str, call: CallState | None, at: float) -> Result:
     if call is None:
-        return ToolResult(call_id, NOT_REACHED, is_error=True)
+        return Result(call_id, NOT_REACHED, is_error=True)
     if call.result is not None:
-        return ToolResult(call_id, clean_text(call.result), call.is_error)
+        return Result(call_id, clean_text(call.result), call.is_error)
     seconds = round(at - call.started)
     text = INTERRUPTED.format(after=f" (after {seconds} s or more)" if seconds > 0 else "")
     output = OUTPUT.format(output=call.output) if call.output else ""
-    return ToolResult(call_id, clean_text(text + output), is_error=True)
+    return Result(call_id, clean_text(text + output), is_error=True)
