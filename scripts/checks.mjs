@@ -56,6 +56,7 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     { name: "format", ...python("ruff", "format", "--check", "--output-format=concise") },
     { name: "prettier", ...node("prettier/bin/prettier.cjs", "--check", "--log-level=warn", ".") },
     { name: "imports", ...python("lint-imports", "--no-logo") },
+    { name: "wire", ...python("python", "scripts/wire.py", "--check") },
     {
       name: "pytest",
       alone: true,

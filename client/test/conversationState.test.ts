@@ -258,7 +258,7 @@ test("a rewind removes the entries from its prompt on, and the feed sends those 
   const store = new Store();
   const started = (text: string, seq: number, checkpoint: number | null): Session => {
     const session = store.startRun("s", text);
-    store.addEvent({ sessionId: "s", seq, kind: "run_started", model: "m", checkpoint });
+    store.addEvent({ sessionId: "s", seq, kind: "run_started", model: "m", checkpoint, workDoneToken: null });
     store.addEvent({ sessionId: "s", seq: seq + 1, kind: "text", text: `answer to ${text}` });
     return session;
   };
@@ -306,7 +306,14 @@ test("a new session shows nothing until a task begins, even while events of othe
   store.startRun("s", "One");
   store.showNone();
   store.addEvent({ sessionId: "s", seq: 1, kind: "text", text: "a" });
-  store.addEvent({ sessionId: "other", seq: 1, kind: "run_started", model: "m", checkpoint: null });
+  store.addEvent({
+    sessionId: "other",
+    seq: 1,
+    kind: "run_started",
+    model: "m",
+    checkpoint: null,
+    workDoneToken: null,
+  });
   const shownId = (): string | undefined => store.active?.id;
   assert.equal(shownId(), undefined);
   store.startRun("t", "Two");

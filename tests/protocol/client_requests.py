@@ -12,7 +12,6 @@ from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Changeset
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
@@ -60,9 +59,9 @@ def requests() -> Iterator[Golden]:
     yield _asks("sessions.create.params", wire.CREATE_SESSION, {"title": "翻譯問候語"})
     yield _answers("sessions.create.result", wire.CREATE_SESSION, {"sessionId": SESSION})
     a_list = convert.sessions(THE_SESSIONS)
-    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list, states.SessionsWire)
+    yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list)
     yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
-    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list, states.SessionsWire)
+    yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list)
     for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):
         yield _asks(f"sessions.{name}.params", method, {"sessionId": SESSION})
     whole_session = {
@@ -73,7 +72,7 @@ def requests() -> Iterator[Golden]:
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
         "transcript": convert.transcript(A_TRANSCRIPT),
     }
-    yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session, wire.OpenResult)
+    yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session)
     yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
     rewind = {"sessionId": SESSION, "checkpoint": 2, "scope": "everything"}
     yield _asks("sessions.rewind.params", wire.REWIND_SESSION, rewind)
@@ -82,10 +81,11 @@ def requests() -> Iterator[Golden]:
     yield _asks("sessions.adopt.params", wire.ADOPT_SESSIONS, {"former": f"{URI}/%E8%88%8A", "folder": URI})
     yield _answers("sessions.adopt.result", wire.ADOPT_SESSIONS, {"adopted": 2})
     former: wire.FormerFoldersResult = {"folders": [{"uri": f"{URI}/%E8%88%8A", "sessions": 2}]}
-    yield _answers("sessions.former.result", wire.FORMER_FOLDERS, former, wire.FormerFoldersResult)
-    yield _answers("sessions.rewind.result", wire.REWIND_SESSION, rewound, wire.RewindResult)
+    yield _asks("sessions.former.params", wire.FORMER_FOLDERS, {})
+    yield _answers("sessions.former.result", wire.FORMER_FOLDERS, former)
+    yield _answers("sessions.rewind.result", wire.REWIND_SESSION, rewound)
     yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
-    yield _answers("steer.result", wire.STEER, {"queued": 1}, wire.SteerResult)
+    yield _answers("steer.result", wire.STEER, {"queued": 1})
     yield _asks("runTask.params", wire.RUN_TASK, {"prompt": "翻譯問候語 👋"})
     whole = {
         "prompt": "Greet in Chinese",
@@ -108,8 +108,8 @@ def requests() -> Iterator[Golden]:
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
     record = "2 of 3 steps, 1 file to review."
-    yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record), wire.RunResult)
-    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""), wire.RunResult)
+    yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record))
+    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""))
     yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},
@@ -120,19 +120,18 @@ def requests() -> Iterator[Golden]:
     yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
     plan = a_plan().snapshot()
     state = PlanChanged(8, plan, Record(), supports=support_by_item(plan.items, Record(), lambda _: ()))
-    yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)}, wire.PlanEditResult)
+    yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)})
     page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
     yield _asks("plan.history.params", wire.PLAN_HISTORY, {"sessionId": SESSION})
-    yield _answers("plan.history.result", wire.PLAN_HISTORY, page, wire.PageResult)
+    yield _answers("plan.history.result", wire.PLAN_HISTORY, page)
     yield _asks("record.params", wire.RECORD, {"sessionId": SESSION})
     yield _answers(
         "record.result",
         wire.RECORD,
         {**page, "summary": "1 of 1 step.", "commitMessage": "Translate\n", "record": record_json(a_session_record())},
-        wire.RecordResult,
     )
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
-    yield _answers("command.rules.result", wire.COMMAND_RULES, page, wire.PageResult)
+    yield _answers("command.rules.result", wire.COMMAND_RULES, page)
     yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})
     yield _answers("command.stop.result", wire.STOP_COMMAND, None)
     yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})
@@ -151,14 +150,12 @@ def _checks() -> Iterator[Golden]:
     yield _asks("checks.run.params.base", wire.RUN_CHECKS, {"sessionId": SESSION, "check": "pytest -q", "base": True})
     yield _asks("checks.run.params.target", wire.RUN_CHECKS, {"sessionId": SESSION, "target": {"item": "2"}})
     results = {"results": [check_result(A_CHECK)]}
-    yield _answers("checks.run.result", wire.RUN_CHECKS, results, wire.ChecksResult)
+    yield _answers("checks.run.result", wire.RUN_CHECKS, results)
     yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
-    yield _answers(
-        "checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()), states.SmallestSetWire
-    )
+    yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()))
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
-    yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested, wire.SuggestedChecks)
+    yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested)
 
 
 def _range(first: int, last: int) -> Json:
@@ -201,7 +198,7 @@ def reviews() -> Iterator[Golden]:
     text = {"sessionId": SESSION, "uri": TARGETS["file"]["uri"], "text": "# 問候\n", "version": 5}
     yield _asks("edits.amend.params", wire.AMEND, text)
     after = convert.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
-    yield _answers("edits.amend.result", wire.AMEND, {"edits": after}, wire.AmendResult)
+    yield _answers("edits.amend.result", wire.AMEND, {"edits": after})
     for name, method in (("undo", wire.UNDO), ("redo", wire.REDO)):
         item = {"item": "2"} if name == "undo" else {}
         yield _asks(f"edits.{name}.params", method, {"sessionId": SESSION, **item})
@@ -212,15 +209,15 @@ def _review(name: str, method: str, outcomes: list[HunkOutcome], changes: Change
     converted = [convert.outcome(outcome) for outcome in outcomes]
     state = EditsChanged(6, changes, "Accept 問候.py", None)
     result = {"outcomes": converted, "edits": convert.edits(SESSION, ROOT, state)}
-    return _answers(name, method, result, wire.ReviewResult)
+    return _answers(name, method, result)
 
 
 def _asks(name: str, method: str, params: Json) -> Golden:
     return Golden(name, method, "client-to-server", "params", params)
 
 
-def _answers(name: str, method: str, result: Any, shape: type | None = None) -> Golden:
-    return Golden(name, method, "server-to-client", "result", result, shape)
+def _answers(name: str, method: str, result: Any) -> Golden:
+    return Golden(name, method, "server-to-client", "result", result)
 
 
 def content() -> Iterator[Golden]:

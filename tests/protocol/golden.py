@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from fairlead.lsp.protocol_messages import (
+    CLIENT_NOTIFICATIONS,
+    CLIENT_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.paths import Roots
 
@@ -21,17 +27,21 @@ CALL = "toolu_01"
 
 @dataclass(frozen=True)
 class Golden:
-    """A message's content. The `direction` of a result is that of the answer, not that of the request.
-
-    `shape` is the TypedDict of the content, if there is one.
-    """
+    """A message's content. The `direction` of a result is that of the answer, not that of the request."""
 
     name: str
     method: str
     direction: Direction
     part: Literal["params", "result"]
     value: Any
-    shape: type | None = None
+
+    @property
+    def shape(self) -> Any:
+        """The type of the content, which is Any for the messages of LSP."""
+        requests = {**CLIENT_REQUESTS, **SERVER_REQUESTS}
+        if self.method in requests:
+            return requests[self.method][self.part == "result"]
+        return {**CLIENT_NOTIFICATIONS, **SERVER_NOTIFICATIONS}.get(self.method, Any)
 
     @property
     def text(self) -> str:

@@ -6,7 +6,6 @@ from fairlead.agent import events
 from fairlead.agent.tool import Location
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import only
-from fairlead.lsp import protocol_states
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
@@ -22,16 +21,16 @@ FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/�
 
 def states() -> Iterator[Golden]:
     changes = proposals()
-    yield _published("plan", a_plan_state(7), protocol_states.PlanWire)
+    yield _published("plan", a_plan_state(7))
     inferred = (Inferred("look", "Look around"), Inferred("edit", "Edit src/問候.py"))
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
-    yield _published("plan.empty", empty, protocol_states.PlanWire)
-    yield _published("edits", EditsChanged(5, changes, None, None), protocol_states.EditsWire)
+    yield _published("plan.empty", empty)
+    yield _published("edits", EditsChanged(5, changes, None, None))
     found = a_smallest_set()
     two = only(changes, [*found.needed, *found.not_needed])
-    yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found), protocol_states.EditsWire)
+    yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found))
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
-    yield _published("edits.empty", empty_edits, protocol_states.EditsWire)
+    yield _published("edits.empty", empty_edits)
     yield _difference("plan.changed", a_plan_state(7, changed=False), a_plan_state(8))
     first = EditsChanged(5, only(changes, found.needed), None, None)
     yield _difference("edits.changed", first, EditsChanged(6, two, None, "Reject b.py"))
@@ -76,12 +75,12 @@ def run_events() -> Iterator[Golden]:
         yield Golden(f"event.{golden.value['kind']}", golden.method, golden.direction, golden.part, golden.value)
 
 
-def _published(name: str, event: SessionEvent, shape: type | None = None) -> Golden:
+def _published(name: str, event: SessionEvent) -> Golden:
     client = RecordingClient()
     notifier = Notifier(SESSION, lambda: ROOT, client.protocol, lambda: "task-1")
     notifier([event])
     [(method, params)] = client.sent
-    return Golden(name, method, "server-to-client", "params", params, shape)
+    return Golden(name, method, "server-to-client", "params", params)
 
 
 def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
@@ -90,7 +89,7 @@ def _difference(name: str, before: SessionEvent, after: SessionEvent) -> Golden:
     notifier([before])
     notifier([after])
     [_, (method, params)] = client.sent
-    return Golden(name, method, "server-to-client", "params", params, protocol_states.ChangedWire)
+    return Golden(name, method, "server-to-client", "params", params)
 
 
 def progress() -> Iterator[Golden]:

@@ -60,8 +60,8 @@ async def questions() -> list[Golden]:
     await editor.ask(SESSION, CALL, *A_QUESTION)
     [(method, params)] = client.sent
     return [
-        Golden("ask.params", method, "server-to-client", "params", params, wire.AskParams),
-        Golden("ask.result", method, "client-to-server", "result", {"answer": "您好"}, wire.AskResult),
+        Golden("ask.params", method, "server-to-client", "params", params),
+        Golden("ask.result", method, "client-to-server", "result", {"answer": "您好"}),
     ]
 
 
@@ -72,8 +72,8 @@ async def diagnostics() -> list[Golden]:
     await EditorDiagnostics(client.protocol, Documents()).diagnostics(path)
     [(method, params)] = client.sent
     return [
-        Golden("diagnostics.params", method, "server-to-client", "params", params, wire.DiagnosticsParams),
-        Golden("diagnostics.result", method, "client-to-server", "result", result, wire.DiagnosticsResult),
+        Golden("diagnostics.params", method, "server-to-client", "params", params),
+        Golden("diagnostics.result", method, "client-to-server", "result", result),
     ]
 
 
@@ -127,11 +127,11 @@ async def approvals() -> list[Golden]:
     await editor.approve(AN_APPROVAL)
     [(asked, params), (_, secret), (_, confirmation), (message, question)] = client.sent
     return [
-        Golden("approve.params", asked, "server-to-client", "params", params, wire.ApproveParams),
-        Golden("approve.params.secret", asked, "server-to-client", "params", secret, wire.ApproveParams),
-        Golden("approve.params.confirmation", asked, "server-to-client", "params", confirmation, wire.ApproveParams),
+        Golden("approve.params", asked, "server-to-client", "params", params),
+        Golden("approve.params.secret", asked, "server-to-client", "params", secret),
+        Golden("approve.params.confirmation", asked, "server-to-client", "params", confirmation),
         *(
-            Golden(f"approve.result.{name}", asked, "client-to-server", "result", result, wire.ApproveResult)
+            Golden(f"approve.result.{name}", asked, "client-to-server", "result", result)
             for name, result in DECISIONS.items()
         ),
         Golden("approve.message.params", message, "server-to-client", "params", question),
@@ -149,8 +149,8 @@ async def claims() -> list[Golden]:
     assert await editor.claims([shown, notebook, closed]) == Claims({shown}, {notebook: reason})
     [(method, params)] = client.sent
     return [
-        Golden("claims.params", method, "server-to-client", "params", params, wire.ClaimsParams),
-        Golden("claims.result", method, "client-to-server", "result", result, wire.ClaimsResult),
+        Golden("claims.params", method, "server-to-client", "params", params),
+        Golden("claims.result", method, "client-to-server", "result", result),
     ]
 
 

@@ -4,15 +4,6 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
-
-SHAPES: dict[str, type] = {
-    name.removesuffix("Wire"): value
-    for module in (states, wire)
-    for name, value in vars(module).items()
-    if is_typeddict(value)
-}
 PLAIN: dict[Any, str] = {
     str: "string",
     int: "number",
@@ -20,7 +11,8 @@ PLAIN: dict[Any, str] = {
     bool: "boolean",
     NoneType: "null",
     object: "object",
-    Any: "any",
+    dict: "object",
+    Mapping: "object",
 }
 
 
@@ -31,24 +23,20 @@ def fields(shape: type) -> dict[str, Any]:
 
 
 def written(hint: Any) -> str:
-    """A type as docs/protocol.md writes it."""
-    if is_typeddict(hint):
-        return hint.__name__.removesuffix("Wire")
-    if get_origin(hint) in (list, tuple):
+    """The type of a setting as docs/protocol.md writes it."""
+    if get_origin(hint) is tuple:
         return f"{written(get_args(hint)[0])}[]"
     if get_origin(hint) is Literal:
         return " | ".join(f'"{value}"' for value in get_args(hint))
-    if get_origin(hint) is Mapping:
-        return "object"
-    if get_origin(hint) in (Union, UnionType):
-        return " | ".join(map(written, get_args(hint)))
-    return PLAIN[hint]
+    return PLAIN[get_origin(hint) or hint]
 
 
 def misfits(value: Any, hint: Any, where: str = "") -> list[str]:
     """The differences between a JSON value and its type, each with its path in the value."""
     if hint is Any:
         return []
+    if hint is None or get_origin(hint) is dict:
+        hint = NoneType if hint is None else dict
     if is_typeddict(hint):
         return _object_misfits(value, hint, where)
     if get_origin(hint) is list:

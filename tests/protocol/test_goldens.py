@@ -4,19 +4,24 @@
 """
 
 import os
-import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from fairlead.agent import events
 from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.params import ContentUri, Params, parse_content_uri, read_ops, read_target
+from fairlead.lsp.protocol_events import AgentEvent
+from fairlead.lsp.protocol_messages import (
+    CLIENT_NOTIFICATIONS,
+    CLIENT_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
 from fairlead.lsp.run_params import read_run
 from fairlead.plan import PlanOp
 from fairlead.session.context.context_item import ContextItem
@@ -26,9 +31,8 @@ from fairlead.workspace.editor import ApprovalAnswer, Diagnostic
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, RecordingClient
 from protocol.messages import goldens
-from protocol.page import Page, params, tables
 from protocol.server_requests import AN_APPROVAL, DECISIONS
-from protocol.shapes import fields, misfits
+from protocol.shapes import misfits
 
 HERE = Path(__file__).parents[1] / "goldens"
 WRITE = os.environ.get("FAIRLEAD_WRITE_GOLDENS") == "1"
@@ -54,56 +58,27 @@ async def test_each_message_equals_its_golden_file(made: dict[str, Golden]) -> N
 
 async def test_each_message_has_exactly_the_fields_of_its_type(made: dict[str, Golden]) -> None:
     """No field is left out because it is empty, and there is no field that the type does not have."""
-    typed = [golden for golden in made.values() if golden.shape is not None]
-    assert [bad for golden in typed for bad in misfits(golden.value, golden.shape, golden.name)] == []
-    shown = {golden.shape for golden in typed}
-    whole = {states.PlanWire, states.EditsWire, states.ChangedWire, states.SessionsWire}
-    results = {wire.RunResult, wire.ReviewResult, wire.AmendResult, wire.PlanEditResult, wire.PageResult}
-    results |= {wire.OpenResult, wire.SteerResult, wire.ChecksResult, wire.SuggestedChecks, wire.RecordResult}
-    results |= {states.SmallestSetWire, wire.RewindResult}
-    asked = {wire.ApproveParams, wire.ApproveResult, wire.AskParams, wire.AskResult}
-    asked |= {
-        wire.DiagnosticsParams,
-        wire.DiagnosticsResult,
-        wire.ClaimsParams,
-        wire.ClaimsResult,
-        wire.FormerFoldersResult,
-    }
-    assert shown == whole | results | asked
+    assert [bad for golden in made.values() for bad in misfits(golden.value, golden.shape, golden.name)] == []
 
 
-async def test_each_event_has_exactly_the_fields_of_the_page(made: dict[str, Golden]) -> None:
-    """docs/protocol.md, `agent/event`: every kind of the core's union, with the fields of its row and no others."""
-    rows = tables(Page().section("Notifications from the server"))[1]
-    shapes = {"[`Usage`]": wire.UsageWire, "[`CheckResult`]": states.CheckResultWire}
-    shapes["[`SmallestSet`]"] = states.SmallestSetWire
-    known = {
-        row[0].strip("`"): [
-            *(name for link, shape in shapes.items() if f"those of {link}" in row[1] for name in fields(shape)),
-            *re.findall(r"`(\w+)`:", row[1]),
-        ]
-        for row in rows
-    }
-    found = {golden.value["kind"]: golden.value for name, golden in made.items() if name.startswith("event.")}
-    assert {kind: list(value) for kind, value in found.items()} == {
-        kind: ["sessionId", "seq", "kind", *names] for kind, names in known.items()
-    }
-    assert len(found) == len(get_args(events.Event))
+async def test_there_is_a_message_for_each_part_of_each_method(made: dict[str, Golden]) -> None:
+    """The goldens have the params and the result of each request, each notification, and each kind of event."""
+    requests = {*CLIENT_REQUESTS, *SERVER_REQUESTS}
+    parts = {(method, part) for method in requests for part in ("params", "result")}
+    parts |= {(method, "params") for method in (*CLIENT_NOTIFICATIONS, *SERVER_NOTIFICATIONS)}
+    assert parts - {(golden.method, golden.part) for golden in made.values()} == set()
+    kinds = {golden.value["kind"] for golden in made.values() if golden.method == wire.EVENT}
+    assert len(kinds) == len(get_args(AgentEvent)) == len(get_args(events.Event))
 
 
-async def test_client_requests_have_the_params_of_the_page(made: dict[str, Golden]) -> None:
-    """docs/protocol.md: each golden of a client's request has the required names and no unknown ones. Each name occurs
-    in at least one golden, and every method has a golden of its result."""
-    rows = {row[0].strip("`"): params(row[1]) for row in tables(Page().section("Requests from the client"))[0]}
-    sent: dict[str, set[str]] = {method: set() for method in rows}
+async def test_each_param_of_a_client_is_in_a_message(made: dict[str, Golden]) -> None:
+    """Each field of a client's request occurs in at least one golden."""
+    sent: dict[str, set[str]] = {method: set() for method in CLIENT_REQUESTS}
     for golden in made.values():
-        if golden.method in rows and golden.part == "params":
+        if golden.method in sent and golden.part == "params":
             assert golden.direction == "client-to-server"
-            needed = {name for name, must in rows[golden.method].items() if must}
-            assert needed <= golden.value.keys() <= rows[golden.method].keys()
             sent[golden.method] |= golden.value.keys()
-    assert sent == {method: set(names) for method, names in rows.items()}
-    assert {golden.method for golden in made.values() if golden.part == "result"} >= rows.keys()
+    assert sent == {method: set(get_type_hints(params)) for method, (params, _) in CLIENT_REQUESTS.items()}
 
 
 async def test_content_in_other_scripts_is_not_escaped(made: dict[str, Golden]) -> None:

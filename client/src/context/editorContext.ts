@@ -1,7 +1,7 @@
 // Describes what the user is looking at, for a task.
 
 import * as vscode from "vscode";
-import type { EditorContext } from "../wire/protocol";
+import type { EditorContext, EditorProblems } from "../wire/protocol";
 import type { Diagnostic, Range } from "../wire/protocolStates";
 import { gitState } from "./git";
 import { activeTab, allTabs, urisOfTab } from "../ui/window";
@@ -153,7 +153,7 @@ export function shownFile(uri: vscode.Uri): vscode.Uri | undefined {
   return file && vscode.workspace.getWorkspaceFolder(file) ? file : undefined;
 }
 
-function problemsIn(files: readonly vscode.Uri[]): EditorContext["problems"] {
+function problemsIn(files: readonly vscode.Uri[]): EditorProblems {
   const unique = new Map(files.map((uri) => [uri.toString(), uri]));
   const all = [...unique].flatMap(([uri, file]) =>
     vscode.languages.getDiagnostics(file).map((found) => ({ uri, problem: toWireDiagnostic(found) })),

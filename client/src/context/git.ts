@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { realFolders, toWorkspaceUri, workspacePath } from "../ui/folders";
-import type { ChangedFile, EditorContext } from "../wire/protocol";
+import type { ChangedFile, GitState } from "../wire/protocol";
 import { renameFiles } from "./gitDiffs";
 
 interface Change {
@@ -62,7 +62,7 @@ const STATES: readonly ChangedFile["state"][] = [
  * Returns the branches, the number of changed files in the workspace, and at most `MAX_FILES` of these files. Leaves out
  * a repository without a branch or commit. Null if no repository is left, or if VS Code's Git is off or has not started.
  */
-export function gitState(): EditorContext["git"] {
+export function gitState(): GitState | null {
   const repositories = workspaceRepositories().filter(({ repository }) => branchOf(repository) !== "");
   if (repositories.length === 0) return null;
   const branches = repositories.map(({ name, repository }) => {

@@ -4,8 +4,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ApplyWorkspaceEditResult, TextDocumentEdit, WorkspaceEdit } from "vscode-languageclient/node";
-import { mismatchReason } from "./digests";
-import type { ApplyEditParams } from "../wire/protocol";
+import { mismatchReason, type ApplyEditParams } from "./digests";
 import { notebookReason } from "./notebooks";
 import { unsavableReason } from "./savable";
 import { allTabs } from "../ui/window";

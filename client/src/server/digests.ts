@@ -3,8 +3,11 @@
 import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
+import type { ApplyWorkspaceEditParams } from "vscode-languageclient/node";
 import { messageOf } from "./errors";
-import type { ApplyEditParams } from "../wire/protocol";
+import type { ApplyEditDigests } from "../wire/protocol";
+
+export type ApplyEditParams = ApplyWorkspaceEditParams & ApplyEditDigests;
 
 /**
  * Returns why a file does not match its digest or cannot be read; undefined if all files match. A file with unsaved

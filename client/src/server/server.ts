@@ -21,7 +21,14 @@ import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { API_KEY_SECRET } from "./modelAccess";
-import { method, scheme, type AgentEvent, type ClaimsParams, type OpenedSession } from "../wire/protocol";
+import {
+  method,
+  scheme,
+  type AgentCapabilities,
+  type AgentEvent,
+  type ClaimsParams,
+  type OpenedSession,
+} from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionList } from "../wire/protocolStates";
 import { translateTitle } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
@@ -369,7 +376,7 @@ class ClientFeatures implements StaticFeature {
     delete capabilities.workspace?.textDocumentContent;
     // the views and the status bar show the progress; VS Code would show it as a notification over the editor
     delete capabilities.window?.workDoneProgress;
-    const agent = {
+    const agent: Required<AgentCapabilities> = {
       approvals: true,
       questions: true,
       sessions: true,

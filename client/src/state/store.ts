@@ -274,7 +274,7 @@ export class Store {
   changePlan({ sessionId, since, patch }: Changed): boolean {
     const plan = this.byId.get(sessionId)?.plan;
     if (plan?.version !== since) return false;
-    this.setPlan(immutableJSONPatch<Plan, Plan>(plan, patch));
+    this.setPlan(immutableJSONPatch<Plan, Plan>(plan, [...patch]));
     return true;
   }
 
@@ -282,7 +282,7 @@ export class Store {
   changeEdits({ sessionId, since, patch }: Changed): boolean {
     const edits = this.byId.get(sessionId)?.edits;
     if (edits?.version !== since) return false;
-    this.setEdits(immutableJSONPatch<Edits, Edits>(edits, patch));
+    this.setEdits(immutableJSONPatch<Edits, Edits>(edits, [...patch]));
     return true;
   }
 

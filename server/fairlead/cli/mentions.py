@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fairlead.lsp import protocol as wire
+from fairlead.lsp.protocol_params import FileItem
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 
@@ -12,7 +12,7 @@ _MENTION = re.compile(r"""(?<![^\s(\[{"'])@(?:"([^"\n]+)"|([^\s"@]+))""")
 _PUNCTUATION = ".,;:!?)]}'\""
 
 
-def mentioned(task: str, workspace: Roots) -> list[wire.ContextItemWire]:
+def mentioned(task: str, workspace: Roots) -> list[FileItem]:
     """The files and folders that a task mentions, without duplicates. A mention of anything else is plain text."""
     found: dict[Path, None] = {}
     for quoted, plain in _MENTION.findall(task):

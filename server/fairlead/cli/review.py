@@ -212,7 +212,7 @@ class Review:
         self._set_edits(answer["edits"])
         return True
 
-    def _show_outcomes(self, file: states.FileWire, outcomes: Sequence[wire.OutcomeWire]) -> None:
+    def _show_outcomes(self, file: states.FileEditsWire, outcomes: Sequence[wire.OutcomeWire]) -> None:
         uri, marks = file["uri"], self._display.marks
         report, by_hunk = self._reports[uri], _is_decided_by_hunk(file)
         for outcome, count in Counter(each["outcome"] for each in outcomes).items():
@@ -224,7 +224,7 @@ class Review:
             for message in dict.fromkeys(o["message"] for o in outcomes if o["outcome"] == outcome and o["message"]):
                 self._print_line(f"  {clean(message)}", style)
 
-    async def _show(self, file: states.FileWire) -> Sides:
+    async def _show(self, file: states.FileEditsWire) -> Sides:
         """Shows a file's heading, its whole diff, its new errors and the user's lines in conflicts."""
         self._shown.add(file["uri"])
         sides = await self._sides(file["uri"])
@@ -246,7 +246,7 @@ class Review:
         self._print([Text(), heading, *diff, *errors, *(line for text in yours for line in _yours(text)), Text()])
         return sides
 
-    def _problem(self, file: states.FileWire, problem: states.DiagnosticWire) -> str:
+    def _problem(self, file: states.FileEditsWire, problem: states.DiagnosticWire) -> str:
         """A new error of the proposed text, on one line."""
         name, line = self._name(file["newUri"] or file["uri"]), problem["range"]["start"]["line"] + 1
         return f"{self._display.marks.failed} {name}:{line}: {' '.join(clean(problem['message']).split())}"
@@ -268,7 +268,7 @@ class Review:
             raise Quit
         return key
 
-    def _file(self, uri: str) -> states.FileWire | None:
+    def _file(self, uri: str) -> states.FileEditsWire | None:
         return next((file for file in self._edits["files"] if file["uri"] == uri), None)
 
     def _name(self, uri: str) -> str:
@@ -282,11 +282,11 @@ class Review:
         self._display.show(lines)
 
 
-def _decision_count(file: states.FileWire) -> int:
+def _decision_count(file: states.FileEditsWire) -> int:
     return len(file["hunks"]) if _is_decided_by_hunk(file) else 1
 
 
-def _is_decided_by_hunk(file: states.FileWire) -> bool:
+def _is_decided_by_hunk(file: states.FileEditsWire) -> bool:
     """Whether each hunk is decided on separately, rather than the file as a whole.
 
     New, deleted, renamed and binary files and new permissions are decided on as a whole, as is a file that the user has
@@ -298,7 +298,7 @@ def _is_decided_by_hunk(file: states.FileWire) -> bool:
     return file["kind"] == "modify" and not file["binary"] and file["mode"] is None
 
 
-def _note_without_diff(file: states.FileWire) -> str:
+def _note_without_diff(file: states.FileEditsWire) -> str:
     """The note for a file without changed lines."""
     if file["binary"]:
         return "(not text, or text in another encoding: accepted or rejected as a whole)"

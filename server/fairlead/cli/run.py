@@ -88,7 +88,7 @@ class Run:
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
-        self._checks: asyncio.Future[wire.ChecksResult] | None = None
+        self._checks: asyncio.Future[wire.CheckResults] | None = None
         """The request for the checks after the review."""
         self._is_saved = options.storage is not None
         self._is_running = False
@@ -136,7 +136,7 @@ class Run:
             await adopt_sessions(self._client, self._options.adopt, self._options.workspace.first.path)
         row = await newest_session(self._client)
         self._session_id = row["sessionId"]
-        opened: wire.OpenResult = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
+        opened: wire.OpenedSession = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
         self._edits = opened["edits"]
         files = len(opened["edits"]["files"])
         self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))

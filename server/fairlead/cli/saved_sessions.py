@@ -69,5 +69,5 @@ async def delete_old_sessions(client: AgentClient) -> list[str]:
 
 
 async def _rows(client: AgentClient) -> list[states.SessionRowWire]:
-    listed: states.SessionsWire = await client.request(wire.LIST_SESSIONS, {})
+    listed: states.SessionListWire = await client.request(wire.LIST_SESSIONS, {})
     return listed["sessions"]

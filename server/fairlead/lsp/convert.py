@@ -18,8 +18,10 @@ from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
 from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_events as wire_events
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
+from fairlead.lsp.protocol_events import AgentEvent
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.verification import Support
@@ -36,7 +38,7 @@ from fairlead.workspace.protected import risk
 SNIPPET_LENGTH = 80
 
 
-def sessions(rows: Sequence[Row]) -> states.SessionsWire:
+def sessions(rows: Sequence[Row]) -> states.SessionListWire:
     """The list of sessions."""
     return {"sessions": [session_row(row) for row in rows]}
 
@@ -145,7 +147,7 @@ def edits(
     roots: Roots,
     state: EditsChanged,
     encoding: str = "utf-16",
-    cache: PerProposal[states.FileWire] | None = None,
+    cache: PerProposal[states.FileEditsWire] | None = None,
 ) -> states.EditsWire:
     """The proposals, risky and protected files first.
 
@@ -155,7 +157,7 @@ def edits(
     """
     errors = {str(path): found for path, found in state.errors.items()}
 
-    def converted(proposal: Proposal) -> states.FileWire:
+    def converted(proposal: Proposal) -> states.FileEditsWire:
         protected = proposal.path in state.protected
         return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
 
@@ -174,7 +176,7 @@ def edits(
 
 def file(
     proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
-) -> states.FileWire:
+) -> states.FileEditsWire:
     """The proposal for a file.
 
     Args:
@@ -272,7 +274,7 @@ def usage(used: Usage, cost: float | None) -> wire.UsageWire:
     }
 
 
-def error(problem: ModelError) -> wire.ErrorWire:
+def error(problem: ModelError) -> wire.RunErrorWire:
     """Why the model did not answer."""
     return {"kind": problem.kind, "message": problem.message, "retryable": problem.retryable}
 
@@ -289,17 +291,22 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
     }
 
 
-def event(roots: Roots, value: events.Event) -> dict[str, Any]:
-    """The fields of an `agent/event`, without `sessionId`, `seq` and `workDoneToken`."""
+def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token: int | str | None) -> AgentEvent:
+    """The params of an `agent/event`. `token` is the work-done token of the run; None if it has none."""
     match value:
         case events.RunStarted(model, checkpoint):
-            return {"kind": "run_started", "model": model, "checkpoint": checkpoint}
-        case events.RulesFound() | events.ContextSent():
-            return _prompt_event(value)
+            return {
+                **head,
+                "kind": "run_started",
+                "model": model,
+                "checkpoint": checkpoint,
+                "workDoneToken": token,
+            }
         case events.RoundStarted(number):
-            return {"kind": "round_started", "round": number}
+            return {**head, "kind": "round_started", "round": number}
         case events.ToolStarted():
             return {
+                **head,
                 "kind": "tool_started",
                 "toolCallId": value.call_id,
                 "name": value.name,
@@ -309,35 +316,59 @@ def event(roots: Roots, value: events.Event) -> dict[str, Any]:
                 "locations": _locations(roots, value.locations),
             }
         case events.ToolOutput(call_id, text):
-            return {"kind": "tool_output", "toolCallId": call_id, "text": text}
+            return {**head, "kind": "tool_output", "toolCallId": call_id, "text": text}
         case events.CommandStarted() | events.CommandEnded():
-            return _command_event(value)
+            return _command_event(head, value)
         case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
-            return check_event(value)
+            return check_event(head, value)
         case events.ToolFinished(call_id, is_error, text):
-            return {"kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
+            return {**head, "kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
         case events.Retry(attempt, delay, reason):
-            return {"kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
+            return {**head, "kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
         case events.UsageReported(used, cost, context, limit):
-            return {"kind": "usage", **usage(used, cost), "contextTokens": context, "contextLimit": limit}
+            return {**head, "kind": "usage", **usage(used, cost), "contextTokens": context, "contextLimit": limit}
         case events.RunFinished(stop_reason):
-            return {"kind": "run_finished", "stopReason": stop_reason}
+            return {**head, "kind": "run_finished", "stopReason": stop_reason}
         case _:
-            return {"kind": _TEXT_KINDS[type(value)], "text": value.text}
+            return _text_event(head, value)
 
 
-def _prompt_event(value: events.RulesFound | events.ContextSent) -> dict[str, Any]:
+def _text_event(
+    head: wire_events.EventHead,
+    value: events.RulesFound
+    | events.ContextSent
+    | events.Text
+    | events.Thinking
+    | events.ReminderSent
+    | events.Steered
+    | events.FeedbackSent
+    | events.Compacted,
+) -> AgentEvent:
     match value:
         case events.RulesFound(files):
-            return {"kind": "rules", "files": [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]}
+            rules: list[wire_events.RulesFile] = [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]
+            return {**head, "kind": "rules", "files": rules}
         case events.ContextSent(title, text):
-            return {"kind": "context", "title": title, "text": text}
+            return {**head, "kind": "context", "title": title, "text": text}
+        case events.Text(text):
+            return {**head, "kind": "text", "text": text}
+        case events.Thinking(text):
+            return {**head, "kind": "thinking", "text": text}
+        case events.ReminderSent(text):
+            return {**head, "kind": "reminder", "text": text}
+        case events.Steered(text):
+            return {**head, "kind": "steered", "text": text}
+        case events.FeedbackSent(text):
+            return {**head, "kind": "feedback", "text": text}
+        case events.Compacted(text):
+            return {**head, "kind": "room_made", "text": text}
 
 
-def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[str, Any]:
+def _command_event(head: wire_events.EventHead, value: events.CommandStarted | events.CommandEnded) -> AgentEvent:
     match value:
         case events.CommandStarted():
             return {
+                **head,
                 "kind": "command",
                 "toolCallId": value.call_id,
                 "itemId": value.item_id,
@@ -350,6 +381,7 @@ def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[s
             }
         case events.CommandEnded(handle, run, ended):
             return {
+                **head,
                 "kind": "command_ended",
                 "toolCallId": run.call_id,
                 "handle": handle,
@@ -357,16 +389,6 @@ def _command_event(value: events.CommandStarted | events.CommandEnded) -> dict[s
                 "seconds": round(run.seconds, 1),
                 "ended": ended,
             }
-
-
-_TEXT_KINDS: dict[type[events.Event], str] = {
-    events.Compacted: "room_made",
-    events.Text: "text",
-    events.Thinking: "thinking",
-    events.ReminderSent: "reminder",
-    events.Steered: "steered",
-    events.FeedbackSent: "feedback",
-}
 
 
 def _locations(roots: Roots, locations: Iterable[Location]) -> list[wire.LocationWire]:

@@ -1,20 +1,21 @@
 """Converts the results of checks to wire shapes. Pure functions."""
 
 from pathlib import Path
-from typing import Any
 
 from fairlead.agent.events import CheckFinished, CheckSearch, SmallestSet
 from fairlead.edits.selection import Change
 from fairlead.lsp import protocol_states as states
+from fairlead.lsp.protocol_events import AgentEvent, EventHead
 
 
-def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, Any]:
-    """The fields of an `agent/event` about checks, without `sessionId` and `seq`."""
+def check_event(head: EventHead, value: CheckFinished | CheckSearch | SmallestSet) -> AgentEvent:
+    """The params of an `agent/event` about checks."""
     match value:
         case CheckFinished():
-            return {"kind": "check_finished", **check_result(value)}
+            return {**head, "kind": "check_finished", **check_result(value)}
         case CheckSearch():
             return {
+                **head,
                 "kind": "check_search",
                 "handle": value.handle,
                 "commands": list(value.commands),
@@ -24,7 +25,7 @@ def check_event(value: CheckFinished | CheckSearch | SmallestSet) -> dict[str, A
                 "left": value.left,
             }
         case SmallestSet():
-            return {"kind": "smallest_set", **smallest_set(value)}
+            return {**head, "kind": "smallest_set", **smallest_set(value)}
 
 
 def smallest_set(found: SmallestSet) -> states.SmallestSetWire:
@@ -40,7 +41,7 @@ def smallest_set(found: SmallestSet) -> states.SmallestSetWire:
     }
 
 
-def _change(change: Change) -> states.ChangeWire:
+def _change(change: Change) -> states.ChangeIdWire:
     return {"uri": Path(change.path).as_uri(), "hunk": change.hunk_id}
 
 

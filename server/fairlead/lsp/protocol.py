@@ -1,11 +1,14 @@
-"""The method names of the protocol, and the shapes of its params and results (docs/protocol.md).
+"""The names of the protocol, the results of the client's requests, and the server's requests (docs/protocol.md).
 
-Field names are camelCase. Every field is present unless it is marked as `NotRequired`.
+The modules `protocol*.py` are the only place where a name or a shape of the wire is written: `npm run wire` generates
+the client's TypeScript and the tables of docs/protocol.md from them. Field names are camelCase. Every field is present
+unless it is marked as `NotRequired`. The text under a field or a shape describes it on both.
 """
 
 from typing import Literal, NotRequired, TypedDict
 
-from fairlead.lsp.protocol_states import CheckResultWire, DiagnosticWire, EditsWire, PlanWire, RangeWire
+from fairlead.lsp.protocol_params import Mode
+from fairlead.lsp.protocol_states import CheckResultWire, EditsWire, FileDiagnosticsWire, PlanWire, SessionState
 
 VERSION = 1
 
@@ -37,12 +40,15 @@ CREDENTIALS = "agent/credentials"
 WARM = "agent/warm"
 TEST_MODEL = "agent/model/test"
 TRUST = "agent/trust"
+"""The user trusts the workspace, or no longer does. A running session continues."""
 
 # notifications from the server
 PLAN = "agent/plan"
 EDITS = "agent/edits"
 PLAN_CHANGED = "agent/plan/changed"
+"""The difference from the last `agent/plan` or `agent/plan/changed` of the session."""
 EDITS_CHANGED = "agent/edits/changed"
+"""The difference from the last `agent/edits` or `agent/edits/changed` of the session."""
 EVENT = "agent/event"
 SESSIONS = "agent/sessions"
 
@@ -112,35 +118,78 @@ class RequestError(Exception):
 
 
 class UsageWire(TypedDict):
+    """The tokens and the cost of a run."""
+
     requests: int
+    """The number of requests that got a complete answer. The tokens include those of answers that broke off or were
+    stopped.
+    """
     inputTokens: int
+    """Without cached tokens."""
     cacheReadTokens: int
     cacheWriteTokens: int
     outputTokens: int
+    """Of an answer that broke or was stopped: an estimate from the received text, at four bytes per token."""
     costUsd: float | None
+    """US dollars; `null`: the model's price is unknown (`models/prices.yaml` in the server)."""
 
 
-class ErrorWire(TypedDict):
+class RunErrorWire(TypedDict):
+    """Why a run failed."""
+
     kind: str
+    """What went wrong; more kinds may be added."""
     message: str
+    """For the user: what happened and what to do."""
     retryable: bool
+    """The same task may work later."""
 
 
 class RunResult(TypedDict):
     sessionId: str
     stopReason: str
+    """Why the run ended."""
     message: str
+    """The model's last text, or a message for the user."""
     usage: UsageWire
-    error: ErrorWire | None
+    """Of this run."""
+    error: RunErrorWire | None
+    """Set exactly when `stopReason` is `"error"`."""
     record: str
+    """A short summary of the whole session: steps, files and decisions, commands, cost, and the first steps that are
+    not done or not verified, with how many more there are; may be `""`.
+    """
+
+
+class CreatedSession(TypedDict):
+    sessionId: str
+
+
+class AdoptResult(TypedDict):
+    adopted: int
+    """The number of moved sessions."""
+
+
+class TestResult(TypedDict):
+    model: str
 
 
 class LineWire(TypedDict):
+    """A message of the conversation, or a tool call."""
+
     role: Literal["user", "context", "assistant", "tool"]
+    """`context`: what the model got with the prompt before it."""
     text: str
+    """The text; for a tool call its name and title."""
     failed: bool
+    """Whether the tool call or its command failed."""
     result: str
+    """What the tool call returned; of a long text, the first and the last 1,000 characters. Empty for the other roles.
+    """
     checkpoint: int | None
+    """For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during
+    a run, and in sessions of earlier versions.
+    """
 
 
 class PageResult(TypedDict):
@@ -150,160 +199,178 @@ class PageResult(TypedDict):
 class RecordResult(TypedDict):
     markdown: str
     summary: str
+    """The current text for `record` of `RunResult`."""
     commitMessage: str
+    """What the user accepted and what verified it, for a commit. Empty if nothing is accepted."""
     record: object
+    """The content of a record file (docs/record.md)."""
 
 
 class PlanEditResult(TypedDict):
     plan: PlanWire
+    """The new state."""
 
 
 class SteerResult(TypedDict):
     queued: int
+    """The number of waiting messages."""
 
 
-class ChecksResult(TypedDict):
+class CheckResults(TypedDict):
     results: list[CheckResultWire]
+    """In the order in which the checks ran."""
 
 
 class SuggestedCheckWire(TypedDict):
+    """A command that the workspace suggests as a check."""
+
     command: str
     source: str
+    """The file or folder that suggests it."""
 
 
 class SuggestedChecks(TypedDict):
     suggestions: list[SuggestedCheckWire]
+    """Tests first."""
 
 
-class OpenResult(TypedDict):
+class OpenedSession(TypedDict):
     sessionId: str
-    state: Literal["idle", "running", "paused"]
-    mode: Literal["agent", "plan", "ask"]
+    state: SessionState
+    mode: Mode
+    """The mode of the last run. `"agent"` before the first run, and if an earlier version saved the session without its
+    mode.
+    """
     plan: PlanWire
     edits: EditsWire
     transcript: list[LineWire]
+    """The conversation, in order."""
+
+
+class OutcomeWire(TypedDict):
+    """What happened to a hunk, or to a file as a whole."""
+
+    uri: str
+    hunk: str | None
+    """`null`: the file as a whole."""
+    outcome: Literal["applied", "rejected", "conflict", "failed"]
+    """For undo and redo: `applied` or `failed`."""
+    message: str
+    """The reason, or a note, for the user; may be `""`."""
 
 
 class RewindResult(TypedDict):
     sessionId: str
+    """The session that was rewound, or the new one."""
     prompt: str
-    kept: list["OutcomeWire"]
-
-
-class OutcomeWire(TypedDict):
-    uri: str
-    hunk: str | None
-    outcome: Literal["applied", "rejected", "conflict", "failed"]
-    message: str
+    """The prompt, which the conversation no longer contains. Offer it to the user for editing."""
+    kept: list[OutcomeWire]
+    """The files whose accepted text could not be undone, with the reasons."""
 
 
 class ReviewResult(TypedDict):
     outcomes: list[OutcomeWire]
     edits: EditsWire | None
+    """The new state; `null` for a client with `incremental`, which got it before the answer."""
 
 
 class AmendResult(TypedDict):
     edits: EditsWire | None
+    """The new state; `null` for a client with `incremental`, which got it before the answer."""
 
 
 class LocationWire(TypedDict):
+    """A line of a file, or the file."""
+
     uri: str
     line: int | None
-
-
-class ApproveParams(TypedDict):
-    sessionId: str
-    toolCallId: str | None
-    kind: Literal["command", "file"]
-    mode: Literal["sandboxed", "workspace"] | None
-    command: str | None
-    cwd: str | None
-    uri: str | None
-    reasons: list[str]
-
-
-class AskParams(TypedDict):
-    sessionId: str
-    toolCallId: str
-    question: str
-    options: list[str]
+    """From 1."""
 
 
 class FormerFolder(TypedDict):
     uri: str
+    """A folder that no longer exists."""
     sessions: int
+    """The number of its saved sessions."""
 
 
 class FormerFoldersResult(TypedDict):
     folders: list[FormerFolder]
+    """The folder with the latest saved session first."""
 
 
-class ClaimsParams(TypedDict):
-    uris: list[str]
+class ApproveParams(TypedDict):
+    """A question to the user: whether a command may run, or whether a file may be read, changed or accepted."""
 
-
-class RefusedFile(TypedDict):
-    uri: str
-    reason: str
-
-
-class ClaimsResult(TypedDict):
-    claimed: list[str]
-    refused: list[RefusedFile]
-
-
-class AskResult(TypedDict):
-    answer: str | None
-
-
-class DiagnosticsParams(TypedDict):
+    sessionId: str
+    toolCallId: str | None
+    """`null`: the user's own accept asks."""
+    kind: Literal["command", "file"]
+    mode: Literal["sandboxed", "workspace"] | None
+    """Where the command runs; `null` for `file`."""
+    command: str | None
+    """Exactly what runs. It may contain invisible or direction characters: show them as escapes."""
+    cwd: str | None
+    """The path of the folder in which it runs."""
     uri: str | None
-
-
-class FileDiagnosticsWire(TypedDict):
-    uri: str
-    diagnostics: list[DiagnosticWire]
-
-
-class ContextItemWire(TypedDict):
-    kind: NotRequired[Literal["file", "selection", "problems", "changes", "image"]]
-    uri: NotRequired[str | None]
-    range: NotRequired[RangeWire | None]
-    text: NotRequired[str | None]
-    name: NotRequired[str | None]
-    data: NotRequired[str | None]
-
-
-class EditorProblemsWire(TypedDict):
-    errors: int
-    warnings: int
-    files: list[FileDiagnosticsWire]
-
-
-class ChangedFileWire(TypedDict):
-    uri: str
-    state: str
-
-
-class GitStateWire(TypedDict):
-    branch: str
-    changed: int
-    files: list[ChangedFileWire]
-
-
-class EditorContextWire(TypedDict):
-    activeFile: NotRequired[str | None]
-    visibleRange: NotRequired[RangeWire | None]
-    selection: NotRequired[RangeWire | None]
-    openFiles: NotRequired[list[str]]
-    problems: NotRequired[EditorProblemsWire | None]
-    git: NotRequired[GitStateWire | None]
-
-
-class DiagnosticsResult(TypedDict):
-    files: list[FileDiagnosticsWire]
+    """`null` for a command."""
+    reasons: list[str]
+    """Why the user is asked, the most important reason first."""
 
 
 class ApproveResult(TypedDict):
     option: Literal["allow_once", "allow_session", "reject"]
     reason: NotRequired[str]
+    """For a rejection; the model reads it."""
+
+
+class AskParams(TypedDict):
+    """A question of the model."""
+
+    sessionId: str
+    toolCallId: str
+    question: str
+    options: list[str]
+    """Suggested answers; any other text is possible too. `[]`: no suggestions."""
+
+
+class AskResult(TypedDict):
+    answer: str | None
+    """`null`: no answer."""
+
+
+class ClaimsParams(TypedDict):
+    uris: list[str]
+    """Files that are not open documents. Some may not exist."""
+
+
+class RefusedFile(TypedDict):
+    uri: str
+    reason: str
+    """For the user."""
+
+
+class ClaimsResult(TypedDict):
+    claimed: list[str]
+    """The files that the editor must write."""
+    refused: list[RefusedFile]
+    """The files that nobody can write now."""
+
+
+class DiagnosticsParams(TypedDict):
+    uri: str | None
+    """A file, which the client may need to open first; `null`: all files that it has opened."""
+
+
+class DiagnosticsResult(TypedDict):
+    files: list[FileDiagnosticsWire]
+    """Files without a problem may be left out."""
+
+
+class ApplyEditDigests(TypedDict):
+    """What `workspace/applyEdit` has in addition to LSP's params, for a client that announces `checksEdits`."""
+
+    digests: NotRequired[dict[str, str]]
+    """The SHA-256 of the bytes on disk of each existing file, in hexadecimal, by URI. A file with unsaved changes is
+    not compared.
+    """

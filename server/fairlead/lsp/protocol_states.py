@@ -1,70 +1,125 @@
 """The states of sessions: the plan, the proposed edits and the list of sessions (docs/protocol.md, Shapes)."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, TypedDict
+
+ItemStatus = Literal["pending", "in_progress", "completed"]
+
+SessionState = Literal["idle", "running", "paused"]
 
 VerificationStatus = Literal[
     "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
 ]  # fmt: skip
+"""What supports a completed item; `none` for any other (docs/protocol.md, `PlanItem`)."""
 
 
 class EvidenceCommandWire(TypedDict):
+    """A command that ran for a step."""
+
     command: str
     exitCode: int | None
+    """`null`: it was stopped, timed out or could not be started."""
     toolCallId: str
     seconds: float
     stopped: bool
+    """It was stopped on purpose and did not fail."""
     verifies: bool
+    """It is a test run, a build, a linter or a type checker, and its exit code shows the result."""
     withoutChanges: bool
+    """It is a check that ran on the files without the proposals."""
 
 
 class EvidenceWire(TypedDict):
+    """What was done for a step, or outside of the steps."""
+
     files: list[str]
+    """URIs of the changed files."""
     commands: list[EvidenceCommandWire]
+    """The commands that ended, in order."""
     looks: int
+    """The number of reads and searches."""
     tokens: int
+    """All tokens of its requests."""
     costUsd: float | None
+    """`null`: the model's price is unknown, or no tokens were used."""
     seconds: float
+    """The time in progress."""
 
 
 class PlanItemWire(TypedDict):
+    """A step of the plan."""
+
     id: str
+    """Stable as long as the item is the same (docs/plan.md, P6)."""
     content: str
-    status: Literal["pending", "in_progress", "completed"]
+    """One line."""
+    status: ItemStatus
     activeForm: str
+    """The item's text while it is in progress; may be empty."""
     held: bool
+    """The user put it on hold: the agent must not start it."""
     byUser: bool
+    """The user wrote it."""
     check: str
+    """A command that must pass before the item is completed (docs/plan.md, P17); empty: none."""
     checkByUser: bool
+    """The user attached or removed the check, so the agent cannot change it."""
     flaky: bool
+    """Its command has passed and failed on the same files, so the item is `unverified`."""
     leftovers: list[str]
+    """The URIs of ignored files and folders that commands of the session left, if its command passes only with them, so
+    that the item is `unverified`; some of them, if they are many.
+    """
     verification: VerificationStatus
+    """What supports a completed item, `none` for others."""
     decidedBy: str
+    """The command that decides `verification`; empty: none."""
     changedSince: list[str]
+    """If it is `stale`: the URIs of the files that changed after that command."""
     newErrors: int
+    """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire
+    """What happened while it was in progress."""
 
 
 class OutsideWire(TypedDict):
+    """What happened while no item was in progress."""
+
     id: Literal["before", "unplanned"]
+    """Before there was a plan, or with a plan but no item in progress."""
     evidence: EvidenceWire
 
 
 class PlanWire(TypedDict):
+    """The plan of a session."""
+
     sessionId: str
     version: int
+    """Increases with every change."""
     revision: int
+    """Increases only when an item's id, content, status, `held`, `check` or position changes."""
     items: list[PlanItemWire]
+    """In order."""
     outside: list[OutsideWire]
+    """What happened while no item was in progress."""
     inferred: list[str]
+    """The steps that the server inferred if the model works without a plan. Show them as inferred."""
     completed: int
     total: int
     roundsSinceUpdate: int
+    """The basis of the reminder (docs/plan.md, L5)."""
     awaitsApproval: bool
+    """Whether a run in the mode `"plan"` has begun since the last one in the mode `"agent"`. If no run is active and an
+    item is not completed, offer the user to approve the plan: `agent/runTask` with `continue: "plan"`.
+    """
 
 
 class PositionWire(TypedDict):
+    """A position in a text, as in LSP."""
+
     line: int
+    """From 0."""
     character: int
+    """From 0, in the units of the `positionEncoding`."""
 
 
 class RangeWire(TypedDict):
@@ -75,114 +130,233 @@ class RangeWire(TypedDict):
 class DiagnosticWire(TypedDict):
     range: RangeWire
     severity: int
+    """As in LSP: 1 an error, 2 a warning, 3 information, 4 a hint."""
     message: str
     source: str | None
+    """The tool, such as `ruff`."""
+
+
+class FileDiagnosticsWire(TypedDict):
+    uri: str
+    diagnostics: list[DiagnosticWire]
 
 
 class ConflictWire(TypedDict):
+    """The three texts of a conflict."""
+
     base: str
+    """The original lines that both sides changed."""
     current: str | None
+    """The user's lines; `null` if the user deleted the file."""
     proposed: str
+    """The agent's lines. If one change of the user touches two hunks, they share a conflict and are decided together.
+    """
 
 
 class HunkWire(TypedDict):
+    """A block of changed lines."""
+
     id: str
+    """A digest of the old lines, the new lines and the occurrence. It changes with the content."""
     oldStart: int
+    """The first line in the base, from 1. As in a unified diff, the start of an empty side is the line before it."""
     oldLines: int
     newStart: int
+    """The same in the proposed text."""
     newLines: int
     snippet: str
+    """The first line that is not blank: of the new lines, else of the old ones. Without indentation, at most 80
+    characters, invisible ones escaped.
+    """
     itemId: str | None
+    """The plan item in progress at the last change."""
     state: Literal["pending", "conflict"]
     conflict: ConflictWire | None
+    """Set exactly when `state` is `"conflict"`."""
 
 
 class OvertakenWire(TypedDict):
+    """A plan item whose changes to a file were changed again."""
+
     itemId: str
+    """The plan item whose changes were changed again, in part or completely."""
     byItemId: str | None
+    """The last plan item that changed them; `null`: no item was in progress."""
 
 
-class FileWire(TypedDict):
+class FileEditsWire(TypedDict):
+    """The proposal for a file."""
+
     uri: str
+    """A `file:` URI. Compare paths, not strings: clients spell URIs differently."""
     kind: Literal["create", "modify", "delete", "rename"]
+    """All except `modify` are decided as a whole."""
     newUri: str | None
+    """Set for a rename. `uri` is then the old name."""
     state: Literal["pending", "conflict"]
+    """`conflict`: a hunk is in conflict, or the whole file (a new file that now exists, a deleted one that changed)."""
     protected: bool
+    """It configures the editor, Git hooks, CI, the shell or agents (`.vscode/`, `.github/workflows/`, `AGENTS.md` and
+    similar). An accept with any target first sends `agent/approve`. Undo and redo do not.
+    """
     risk: Literal["deletion", "configuration", "ci"] | None
+    """Why it needs attention: a deletion, or a file that tools run automatically."""
     binary: bool
+    """The proposal is bytes (content that is not text, or text in another encoding): no hunks, decided as a whole. If
+    only the encoding changes, both texts are the same.
+    """
     mode: str | None
+    """The proposed permission bits, in octal (`"755"`). The file is then decided as a whole."""
     itemIds: list[str]
+    """The plan items of its hunks."""
     overtaken: list[OvertakenWire]
+    """The plan items whose changes were changed again by a later item."""
     additions: int
+    """The number of added lines."""
     deletions: int
+    """The number of removed lines."""
     hunks: list[HunkWire]
+    """The undecided hunks; `[]` for an empty new file and for a rename without other changes. At most 5,000: in a file
+    with more, the nearest ones are joined.
+    """
     problems: list[DiagnosticWire]
+    """The errors that the proposed text causes and that the file does not have without it, as far as a language server
+    has checked. Their ranges are in the proposed text.
+    """
 
 
 class CheckResultWire(TypedDict):
+    """The result of a check that the user requested, or that ran automatically after an accept."""
+
     toolCallId: str | None
+    """That of its event `command`; `null`: it did not start, or was stopped."""
     itemId: str | None
+    """The plan item whose evidence it is."""
     command: str
     changes: Literal["all", "some", "none"]
+    """Which of the undecided changes it ran with."""
     passed: bool | None
+    """`null`: it has no result, because it was stopped or could not run."""
     exitCode: int | None
+    """`null`: it was killed or has no result."""
     seconds: float
     accepted: int
+    """How many of the agent's changes the user has accepted."""
     total: int
+    """How many changes there are, with the rejected and the undecided ones."""
     proves: bool
+    """It fails without any of the changes and passes with all of them."""
     outdated: bool
+    """A file or a proposal changed while it ran, so the result is not about the present files."""
     message: str
+    """What the result means, for the user."""
 
 
-class ChangeWire(TypedDict):
+class ChangeIdWire(TypedDict):
+    """A hunk, or a whole file."""
+
     uri: str
     hunk: str | None
+    """`null`: the file as a whole."""
 
 
 class SmallestSetWire(TypedDict):
+    """The result of a search for the smallest set of changes with which checks pass (docs/plan.md, P19)."""
+
     commands: list[str]
+    """The checks, which must all pass."""
     outcome: Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
+    """`minimal`: the checks pass with `needed`, and fail if any one of them is missing. `limit`, `stopped`: they pass
+    with `needed`, but fewer may be enough. `fails`: they fail with all changes. `flaky`: they passed and failed with
+    the same changes. `changed`: the proposals changed, or the agent began to work.
+    """
     runs: int
     version: int
-    needed: list[ChangeWire]
-    notNeeded: list[ChangeWire]
+    """The version of the edits for which it was found."""
+    needed: list[ChangeIdWire]
+    notNeeded: list[ChangeIdWire]
+    """The other changes. Both are empty if no smaller set was found."""
     message: str
+    """What the result means, for the user."""
 
 
 class EditsWire(TypedDict):
+    """The proposed edits of a session."""
+
     sessionId: str
     version: int
-    files: list[FileWire]
+    """Increases with every change."""
+    files: list[FileEditsWire]
+    """The files with undecided changes. Those with a `risk` and `protected` ones come first."""
     undoLabel: str | None
+    """What `agent/edits/undo` would undo, such as "Accept a.py"; `null`: nothing."""
     redoLabel: str | None
+    """What `agent/edits/redo` would redo."""
     checked: CheckResultWire | None
+    """If something was accepted: the result of a check that ran with `base`; the first one that failed or, if none
+    failed, the last one. `null` as soon as a file or a proposal changes.
+    """
     smallest: SmallestSetWire | None
+    """The last smallest set that a search found, with the changes that are still undecided, as long as it holds."""
 
 
-class PatchOperation(TypedDict):
-    """An operation of JSON Patch (RFC 6902)."""
+class SetOperation(TypedDict):
+    """Adds or replaces a value."""
 
-    op: Literal["add", "remove", "replace"]
+    op: Literal["add", "replace"]
     path: str
-    value: NotRequired[Any]
+    """A JSON Pointer (RFC 6901) into the state, such as `/files/2/hunks/0`."""
+    value: Any
+
+
+class RemoveOperation(TypedDict):
+    """Removes a value."""
+
+    op: Literal["remove"]
+    path: str
+
+
+PatchOperation = SetOperation | RemoveOperation
+"""An operation of JSON Patch (RFC 6902)."""
 
 
 class ChangedWire(TypedDict):
+    """The difference between two states of a session's plan or edits."""
+
     sessionId: str
     since: int
+    """The `version` of the state that it changes."""
     patch: list[PatchOperation]
+    """Apply all, in order. The new `version` is among them."""
 
 
 class SessionRowWire(TypedDict):
+    """A session in the list."""
+
     sessionId: str
     title: str
+    """The first line of the first prompt, at most 80 characters: a longer one ends with “…”. `""` before there is one.
+    """
     updatedAt: str
-    state: Literal["idle", "running", "paused"]
+    """When its last run started or ended (ISO 8601, UTC), or when it was created."""
+    state: SessionState
+    """`paused`: its run is unfinished, because the server ended or a limit was reached (`budget`, `max_turn_requests`,
+    `loop`). It does not continue automatically.
+    """
     completed: int
+    """The completed items of its plan."""
     total: int
+    """All items of its plan."""
     pendingFiles: int
+    """Files with something to review."""
     openElsewhere: bool
+    """Another server has it open. The other fields are then as they were when this server read them, and `paused` can
+    also mean that the run continues there.
+    """
 
 
-class SessionsWire(TypedDict):
+class SessionListWire(TypedDict):
+    """The sessions of the workspace."""
+
     sessions: list[SessionRowWire]
+    """Newest first."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Protocol
 
-from fairlead.agent.events import Event, RunStarted, Text, Thinking, ToolOutput
+from fairlead.agent.events import Event, Text, Thinking, ToolOutput
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -49,7 +49,7 @@ class Notifier:
         self._encoding = encoding
         self._sender = sender
         self._seq = seq
-        self._files = PerProposal[states.FileWire]()
+        self._files = PerProposal[states.FileEditsWire]()
         self._incremental = incremental
         self._sent: dict[str, Any] = {}
         """The last states, by the method that sends them as a whole. Empty if not `incremental`."""
@@ -86,11 +86,8 @@ class Notifier:
 
     def _send(self, event: Event) -> None:
         self._seq += 1
-        head = {"sessionId": self._session_id, "seq": self._seq}
-        fields = head | convert.event(self._roots(), event)
-        if isinstance(event, RunStarted):
-            fields["workDoneToken"] = self._token()
-        self._sender.send_notification(wire.EVENT, fields)
+        params = convert.event(self._roots(), {"sessionId": self._session_id, "seq": self._seq}, event, self._token())
+        self._sender.send_notification(wire.EVENT, params)
 
 
 def _stream(event: SessionEvent) -> Any:

@@ -2,7 +2,6 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method } from "../../wire/protocol";
 import type { AgentServer } from "../../server/server";
 import { parseDiffUri, wireUri } from "./diffUris";
 import { throttled } from "../../ui/throttle";
@@ -108,7 +107,9 @@ export class DiffContents implements vscode.Disposable {
     const version = this.version(uri);
     if (version === undefined) return this.save(uri, PROPOSAL_GONE, undefined);
     try {
-      const { text } = await this.server.request<{ text: string }>(method.content, { uri: wireUri(uri) });
+      const { text } = await this.server.request<{ text: string }>("workspace/textDocumentContent", {
+        uri: wireUri(uri),
+      });
       return this.save(uri, text, version);
     } catch (error) {
       if (this.version(uri) === undefined) return this.save(uri, PROPOSAL_GONE, undefined);

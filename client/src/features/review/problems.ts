@@ -33,7 +33,7 @@ export function showProposedProblems(store: Store): vscode.Disposable {
   return vscode.Disposable.from(drawnFrom(store, show, isRelevant), collection);
 }
 
-/** Converts a problem of a proposed text. The server sends only errors (docs/protocol.md, `File`). */
+/** Converts a problem of a proposed text. The server sends only errors (docs/protocol.md, `FileEdits`). */
 function toDiagnostic({ range, message, source }: Diagnostic): vscode.Diagnostic {
   return errorIn(toRange(range), message, source ?? "Fairlead");
 }

@@ -5,7 +5,14 @@ import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "../../state/decisions";
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "../../ui/folders";
-import { method, type DecideParams, type Outcome, type ReviewResult, type Target } from "../../wire/protocol";
+import {
+  method,
+  type AcceptParams,
+  type Outcome,
+  type RejectParams,
+  type ReviewResult,
+  type Target,
+} from "../../wire/protocol";
 import type { Edits, FileEdits } from "../../wire/protocolStates";
 import { allWasShown } from "./staleness";
 import { failureSummary } from "../../ui/text";
@@ -17,7 +24,8 @@ import type { Store } from "../../state/store";
 import { askForText, showBriefly, showInformation, showWarning } from "../../ui/show";
 
 export type Decision = "accept" | "reject";
-export type DecisionOptions = Pick<DecideParams, "version" | "resolution" | "reason">;
+type DecideParams = AcceptParams & RejectParams;
+export type DecisionOptions = Omit<DecideParams, "sessionId" | "target">;
 
 /** The part of a decision about several sessions that concerns one of them. */
 interface Part {

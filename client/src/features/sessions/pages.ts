@@ -6,16 +6,17 @@ import * as vscode from "vscode";
 import { safeMarkdown } from "../../ui/markdown";
 import { MarkdownPages, showPreview } from "../../ui/markdownPages";
 import { commitInputs } from "../../context/git";
-import { method, scheme, type PageResult, type RecordResult } from "../../wire/protocol";
+import { method, type PageResult, type RecordResult } from "../../wire/protocol";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
 import { pick, showBriefly, showInformation, showWarning } from "../../ui/show";
 
-const RULES = vscode.Uri.from({ scheme: scheme.page, authority: "commands", path: "/Command Permissions.md" });
+const PAGE_SCHEME = "fairlead-page";
+const RULES = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "commands", path: "/Command Permissions.md" });
 
 export class Pages implements vscode.Disposable {
-  private readonly pages = new MarkdownPages(scheme.page, (uri) => this.text(uri));
+  private readonly pages = new MarkdownPages(PAGE_SCHEME, (uri) => this.text(uri));
   private readonly texts = new Map<string, string>();
 
   /** `restored` resolves when the sessions of an earlier window are loaded. */
@@ -29,7 +30,7 @@ export class Pages implements vscode.Disposable {
   async showHistory(): Promise<void> {
     const sessionId = this.activeId();
     if (sessionId !== undefined)
-      await this.show(vscode.Uri.from({ scheme: scheme.page, authority: sessionId, path: "/Plan History.md" }));
+      await this.show(vscode.Uri.from({ scheme: PAGE_SCHEME, authority: sessionId, path: "/Plan History.md" }));
   }
 
   /** Shows where commands run in this workspace, when they need approval, and what the user's rules match. */

@@ -17,7 +17,7 @@ from fairlead.session.session import Session
 from fairlead.workspace.suggested_checks import suggested_checks
 
 
-async def run(server: AgentServer, params: Params) -> wire.ChecksResult:
+async def run(server: AgentServer, params: Params) -> wire.CheckResults:
     """`agent/checks/run`: runs checks with all proposed changes, with some of them, or with none."""
     session = await named_session(server, params)
     command = (params.optional_text("check") or "").strip() or None

@@ -19,7 +19,7 @@ async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
     return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
 
 
-async def list_sessions(server: AgentServer, _: Params) -> states.SessionsWire:
+async def list_sessions(server: AgentServer, _: Params) -> states.SessionListWire:
     """`agent/sessions/list`: all sessions, after the server has tried to load each saved session that it found."""
     return convert.sessions(await server.sessions.rows_when_loaded())
 
@@ -32,7 +32,7 @@ async def refreshed_session(server: AgentServer, params: Params) -> Session:
     return session
 
 
-async def open_session(server: AgentServer, params: Params) -> wire.OpenResult:
+async def open_session(server: AgentServer, params: Params) -> wire.OpenedSession:
     """`agent/sessions/open`: the current state of a session, after comparing its proposals with the files."""
     session = await refreshed_session(server, params)
     return {

@@ -1,0 +1,262 @@
+"""The events of `agent/event` (docs/protocol.md). `convert.py` makes them from the events of the core."""
+
+from typing import Any, Literal, TypedDict
+
+from fairlead.lsp.protocol import LocationWire, UsageWire
+from fairlead.lsp.protocol_states import CheckResultWire, SmallestSetWire
+
+
+class EventHead(TypedDict):
+    """What every event has, in addition to its `kind`."""
+
+    sessionId: str
+    seq: int
+    """The number of the event in its session, from 1."""
+
+
+class RunStarted(EventHead):
+    """First of a run."""
+
+    kind: Literal["run_started"]
+    model: str
+    """The model's name, or `replay (FILE)` for a recording."""
+    checkpoint: int | None
+    """The param of `agent/sessions/rewind` that restores the state before this run's prompt; `null` for a run with
+    `continue`.
+    """
+    workDoneToken: str | int | None
+    """The token of the request or of the server; `null`: there is none."""
+
+
+class RulesFile(TypedDict):
+    uri: str
+    cut: bool
+
+
+class RulesFound(EventHead):
+    """The model gets rules of the project (docs/plan.md, L17): at the start of a run those of the workspace's folders,
+    later those of folders in them.
+    """
+
+    kind: Literal["rules"]
+    files: list[RulesFile]
+    """If `cut`, the model gets only the beginning of a file, because it is too long."""
+
+
+class ContextSent(EventHead):
+    """What the model gets with the prompt about files and the editor. Once at the start of a run, if there is
+    anything.
+    """
+
+    kind: Literal["context"]
+    title: str
+    """One line."""
+    text: str
+    """What the model reads."""
+
+
+class RoundStarted(EventHead):
+    """Before each request to the model."""
+
+    kind: Literal["round_started"]
+    round: int
+    """From 1 in each run."""
+
+
+class TextReceived(EventHead):
+    """A piece of the model's answer."""
+
+    kind: Literal["text"]
+    text: str
+
+
+class ThinkingReceived(EventHead):
+    """A piece of the model's thinking, if the model shows it."""
+
+    kind: Literal["thinking"]
+    text: str
+
+
+class ToolStarted(EventHead):
+    """Before a call is run or refused."""
+
+    kind: Literal["tool_started"]
+    toolCallId: str
+    name: str
+    toolKind: str
+    title: str
+    input: dict[str, Any]
+    locations: list[LocationWire]
+    """The files in the workspace that the call names."""
+
+
+class CommandStarted(EventHead):
+    """A command starts. For a command of `agent/checks/run` or `agent/checks/minimize`, there is no `tool_started`."""
+
+    kind: Literal["command"]
+    toolCallId: str
+    itemId: str | None
+    """The plan item to which it belongs."""
+    command: str
+    cwd: str
+    mode: Literal["sandboxed", "workspace"]
+    """Where it runs."""
+    network: bool
+    """Whether it may use the internet."""
+    services: list[str]
+    """What else it requested to reach, each as `host:port`."""
+    handle: str | None
+    """Set for a background command (`cmd-1`) and for every check (`check-1`), whether the user, a search or the agent
+    runs it. `agent/command/stop` takes it.
+    """
+
+
+class ToolOutput(EventHead):
+    """Output of a running command, for a terminal: with colors (SGR sequences) and lone carriage returns, without other
+    sequences. The first 200 KB arrive at once, then at most the newest 20 KB twice a second, with a note about the
+    omitted part. Output of a background command also arrives after `tool_finished` and `run_finished`.
+    """
+
+    kind: Literal["tool_output"]
+    toolCallId: str
+    text: str
+
+
+class CommandEnded(EventHead):
+    """A command has ended."""
+
+    kind: Literal["command_ended"]
+    toolCallId: str
+    handle: str | None
+    """As in `command`."""
+    exitCode: int | None
+    """`null` except for `exited`."""
+    seconds: float
+    ended: Literal["exited", "timeout", "stopped", "failed"]
+    """`stopped`: by the agent, the user or the end of the session. `failed`: it could not start."""
+
+
+class CheckFinished(EventHead, CheckResultWire):
+    """A check of `agent/checks/run` has ended."""
+
+    kind: Literal["check_finished"]
+
+
+class CheckSearch(EventHead):
+    """A search of `agent/checks/minimize` begins a run."""
+
+    kind: Literal["check_search"]
+    handle: str
+    """`agent/command/stop` takes it."""
+    commands: list[str]
+    runs: int
+    """The number of the run that begins, from 1."""
+    mostRuns: int
+    changes: int
+    """The number of all changes."""
+    left: int
+    """How many of the `changes` are in the smallest set that has passed so far."""
+
+
+class SmallestSetFound(EventHead, SmallestSetWire):
+    """A search has ended."""
+
+    kind: Literal["smallest_set"]
+
+
+class ToolFinished(EventHead):
+    """The result of a call."""
+
+    kind: Literal["tool_finished"]
+    toolCallId: str
+    isError: bool
+    text: str
+    """What the model reads."""
+
+
+class ReminderSent(EventHead):
+    """A reminder of the plan for the model."""
+
+    kind: Literal["reminder"]
+    text: str
+
+
+class Steered(EventHead):
+    """The user sent a message (`agent/steer`)."""
+
+    kind: Literal["steered"]
+    text: str
+
+
+class FeedbackSent(EventHead):
+    """What the model reads between rounds: the user's message (`<user_message>`), review (`<review>`) and changes to
+    the plan (`<plan_changed>`), files that changed since the model read them (`<files_changed>`), errors that its
+    proposals cause (`<new_errors>`), the folders of a workspace that has several (`<folders>`), and the project's rules
+    for a folder (`<rules file="...">`).
+    """
+
+    kind: Literal["feedback"]
+    text: str
+
+
+class Retry(EventHead):
+    """A request to the model failed and is sent again after the delay."""
+
+    kind: Literal["retry"]
+    attempt: int
+    """Counts the failed requests."""
+    delayMs: int
+    reason: str
+
+
+class UsageEvent(EventHead, UsageWire):
+    """The usage of the run so far: after each answer of the model, and at the end of a run whose last answer broke or
+    was stopped.
+    """
+
+    kind: Literal["usage"]
+    contextTokens: int
+    """The size of the conversation in the model's window, in tokens."""
+    contextLimit: int | None
+    """The size of the window in tokens; `null`: it is unknown."""
+
+
+class RoomMade(EventHead):
+    """The conversation was compacted to fit the model's window, or lost its oldest pictures."""
+
+    kind: Literal["room_made"]
+    text: str
+    """What was removed."""
+
+
+class RunFinished(EventHead):
+    """Last of a run."""
+
+    kind: Literal["run_finished"]
+    stopReason: str
+
+
+AgentEvent = (
+    RunStarted
+    | RulesFound
+    | ContextSent
+    | RoundStarted
+    | TextReceived
+    | ThinkingReceived
+    | ToolStarted
+    | CommandStarted
+    | ToolOutput
+    | CommandEnded
+    | CheckFinished
+    | CheckSearch
+    | SmallestSetFound
+    | ToolFinished
+    | ReminderSent
+    | Steered
+    | FeedbackSent
+    | Retry
+    | UsageEvent
+    | RoomMade
+    | RunFinished
+)
+"""What happens in a session."""

@@ -1,0 +1,57 @@
+"""The params and the result of each method of the protocol (docs/protocol.md)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.lsp import protocol as wire
+from fairlead.lsp import protocol_params as params
+from fairlead.lsp import protocol_states as states
+from fairlead.lsp.protocol_events import AgentEvent
+
+CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
+    wire.CREATE_SESSION: (params.CreateSessionParams, wire.CreatedSession),
+    wire.LIST_SESSIONS: (params.NoParams, states.SessionListWire),
+    wire.OPEN_SESSION: (params.SessionParams, wire.OpenedSession),
+    wire.REWIND_SESSION: (params.RewindParams, wire.RewindResult),
+    wire.DELETE_SESSION: (params.SessionParams, None),
+    wire.FORMER_FOLDERS: (params.NoParams, wire.FormerFoldersResult),
+    wire.ADOPT_SESSIONS: (params.AdoptParams, wire.AdoptResult),
+    wire.RUN_TASK: (params.RunTaskParams, wire.RunResult),
+    wire.STEER: (params.SteerParams, wire.SteerResult),
+    wire.STOP_COMMAND: (params.StopCommandParams, None),
+    wire.CANCEL: (params.SessionParams, None),
+    wire.ACCEPT: (params.AcceptParams, wire.ReviewResult),
+    wire.REJECT: (params.RejectParams, wire.ReviewResult),
+    wire.AMEND: (params.AmendParams, wire.AmendResult),
+    wire.UNDO: (params.UndoParams, wire.ReviewResult),
+    wire.REDO: (params.SessionParams, wire.ReviewResult),
+    wire.RUN_CHECKS: (params.RunChecksParams, wire.CheckResults),
+    wire.MINIMIZE_CHECKS: (params.MinimizeChecksParams, states.SmallestSetWire),
+    wire.SUGGEST_CHECKS: (params.NoParams, wire.SuggestedChecks),
+    wire.PLAN_EDIT: (params.PlanEditParams, wire.PlanEditResult),
+    wire.PLAN_HISTORY: (params.SessionParams, wire.PageResult),
+    wire.RECORD: (params.SessionParams, wire.RecordResult),
+    wire.COMMAND_RULES: (params.NoParams, wire.PageResult),
+    wire.CREDENTIALS: (params.CredentialsParams, None),
+    wire.WARM: (params.WarmParams, None),
+    wire.TEST_MODEL: (params.NoParams, wire.TestResult),
+}
+
+CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}
+
+SERVER_REQUESTS: Mapping[str, tuple[Any, Any]] = {
+    wire.APPROVE: (wire.ApproveParams, wire.ApproveResult),
+    wire.ASK: (wire.AskParams, wire.AskResult),
+    wire.CLAIMS: (wire.ClaimsParams, wire.ClaimsResult),
+    wire.DIAGNOSTICS: (wire.DiagnosticsParams, wire.DiagnosticsResult),
+}
+"""Without the requests about code, whose params and results are those of LSP."""
+
+SERVER_NOTIFICATIONS: Mapping[str, Any] = {
+    wire.PLAN: states.PlanWire,
+    wire.EDITS: states.EditsWire,
+    wire.PLAN_CHANGED: states.ChangedWire,
+    wire.EDITS_CHANGED: states.ChangedWire,
+    wire.SESSIONS: states.SessionListWire,
+    wire.EVENT: AgentEvent,
+}

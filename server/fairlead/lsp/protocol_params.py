@@ -1,0 +1,384 @@
+"""The params of the client's requests and notifications, and what it sends in `initialize` (docs/protocol.md).
+
+An optional field may also be null.
+"""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from fairlead.lsp.protocol_states import ChangeIdWire, FileDiagnosticsWire, ItemStatus, RangeWire
+
+Mode = Literal["agent", "plan", "ask"]
+"""`plan`: the agent only reads files and writes the plan. `ask`: the agent only reads files and answers."""
+
+Continuation = Literal["paused", "plan"]
+"""What a run continues without a prompt: a run that did not finish, or a plan that the user approved."""
+
+RewindScope = Literal["everything", "conversation", "fork"]
+"""`everything`: the conversation, the plan and the proposals; also undoes what the user accepted later. `conversation`:
+only the conversation. `fork`: a new session that begins with the conversation, the plan and the proposals of that
+moment.
+"""
+
+
+class AgentCapabilities(TypedDict):
+    """The client capability `experimental.agent`: what the client does. An absent field is false."""
+
+    approvals: NotRequired[bool]
+    """Answers `agent/approve`."""
+    questions: NotRequired[bool]
+    """Answers `agent/ask`."""
+    sessions: NotRequired[bool]
+    """Shows `agent/sessions`."""
+    editor: NotRequired[bool]
+    """Answers the requests about code (docs/protocol.md, The editor's language support), or some of them. Without it,
+    only language servers answer the model's questions about code (docs/plan.md, L18).
+    """
+    checksEdits: NotRequired[bool]
+    """Compares the `digests` of a `workspace/applyEdit` with the files (docs/protocol.md, Standard LSP)."""
+    claimsFiles: NotRequired[bool]
+    """Answers `agent/editor/claims`. Without it, the server writes all files that are not open documents."""
+    diffs: NotRequired[bool]
+    """Has two commands. `fairlead.showChange` takes `{sessionId, target}` and shows that change as a diff.
+    `fairlead.previewChange` takes `{sessionId, target, line}` and shows the proposed lines of that hunk in the user's
+    file, below `line` (from 0). Only then do the code lenses in the user's files include **Preview** and **Open Diff**.
+    """
+    incremental: NotRequired[bool]
+    """Takes the differences of states that `Changed` describes. Without it, every change sends the whole state."""
+
+
+class InitializationOptions(TypedDict):
+    settings: NotRequired[dict[str, Any]]
+    """As in docs/protocol.md, Settings. Default: the defaults of that table."""
+    trusted: NotRequired[bool]
+    """False: tasks are refused until `agent/trust`. Default: true."""
+    storageDir: NotRequired[str]
+    """The absolute path of a folder in which sessions are saved. All workspaces can share it, because a server lists
+    and opens only the sessions that began with one of its folders. Without it, or if it cannot be a folder (a
+    `window/showMessage` says so), sessions end with the process.
+    """
+    formerStorageDir: NotRequired[str]
+    """The `storageDir` of an earlier version of the client. The server moves the sessions in it to `storageDir`, except
+    those that another process has open: these are moved at a later start.
+    """
+    restore: NotRequired[bool]
+    """False: a saved session is restored only when a request names it. For a client that runs one task and leaves the
+    other sessions to other clients. Default: true.
+    """
+
+
+class NoParams(TypedDict):
+    pass
+
+
+class SessionParams(TypedDict):
+    sessionId: str
+
+
+class CreateSessionParams(TypedDict):
+    title: NotRequired[str]
+
+
+class RewindParams(TypedDict):
+    sessionId: str
+    checkpoint: int
+    """From the event `run_started` or a line of the transcript."""
+    scope: RewindScope
+
+
+class AdoptParams(TypedDict):
+    former: str
+    """The URI of a folder that no longer exists."""
+    folder: str
+    """The URI of an open folder, which gets its sessions."""
+
+
+class FileItem(TypedDict):
+    """A file or folder, or the lines of `range` in it."""
+
+    kind: NotRequired[Literal["file"]]
+    uri: str
+    """A `file:` URI."""
+    range: NotRequired[RangeWire]
+
+
+class FileSelection(TypedDict):
+    """Selected lines of a file."""
+
+    kind: Literal["selection"]
+    uri: str
+    range: NotRequired[RangeWire]
+
+
+class TextSelection(TypedDict):
+    """Selected lines of a document that is not a file as the agent reads it: it was never saved, or is a side of a diff
+    or a cell of a notebook.
+    """
+
+    kind: Literal["selection"]
+    uri: NotRequired[str]
+    """The file of which the document shows a part or another version. If it looks like a secret, the text is left
+    out.
+    """
+    name: str
+    """The name of the document. With `uri`, what the document shows of that file, in English: `before the proposed
+    changes`, `cell 2`.
+    """
+    range: NotRequired[RangeWire]
+    """Their place in the document."""
+    text: str
+    """These lines."""
+
+
+SelectionItem = FileSelection | TextSelection
+
+
+class ProblemsItem(TypedDict):
+    """The problems that `agent/editor/diagnostics` answers, in one file or, without `uri`, in all files."""
+
+    kind: Literal["problems"]
+    uri: NotRequired[str]
+
+
+class ChangesItem(TypedDict):
+    """The uncommitted changes."""
+
+    kind: Literal["changes"]
+    text: str
+    """The output of `git diff`. Its paths should be those that the agent's tools take."""
+
+
+class ImageItem(TypedDict):
+    """A picture that is in no file of the workspace."""
+
+    kind: Literal["image"]
+    name: str
+    """For the user."""
+    data: str
+    """Its bytes as base64."""
+
+
+ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | ImageItem
+"""Something that the user names in a prompt."""
+
+
+class EditorProblemsWire(TypedDict):
+    """The number of problems in the open files, and the worst of them."""
+
+    errors: int
+    warnings: int
+    files: list[FileDiagnosticsWire]
+    """Some of them, such as the five worst."""
+
+
+class ChangedFileWire(TypedDict):
+    uri: str
+    state: str
+    """One word: `modified`, `added`, `deleted`, `renamed`, `untracked` or `conflict`."""
+
+
+class GitStateWire(TypedDict):
+    branch: str
+    """With the repositories of several folders: `main (api), topic (web)`."""
+    changed: int
+    """How many files of the workspace differ from the last commit, untracked ones included."""
+    files: list[ChangedFileWire]
+    """Some of them."""
+
+
+class EditorContextWire(TypedDict):
+    """What the user is looking at."""
+
+    activeFile: NotRequired[str | None]
+    """The URI of the file in the active editor."""
+    visibleRange: NotRequired[RangeWire | None]
+    """Its lines on the screen. Left out, as `selection` is, if the editor shows another version or a part of the file,
+    which has other lines.
+    """
+    selection: NotRequired[RangeWire | None]
+    """Its selected lines."""
+    openFiles: NotRequired[list[str]]
+    """The URIs of the open documents. Those that are not files are ignored."""
+    problems: NotRequired[EditorProblemsWire | None]
+    """In the open files."""
+    git: NotRequired[GitStateWire | None]
+    """Left out if there is no repository, or if the server should read the branch itself."""
+
+
+ContinueParams = TypedDict("ContinueParams", {"continue": NotRequired[Continuation]})
+"""A part of `RunTaskParams`: `continue` is a keyword of Python."""
+
+
+class RunTaskParams(ContinueParams, TypedDict):
+    """Either a `prompt`, or what to `continue` without one."""
+
+    prompt: NotRequired[str]
+    """At most 400,000 characters."""
+    sessionId: NotRequired[str]
+    """Without it, the run creates a session. Needed with `continue`."""
+    mode: NotRequired[Mode]
+    """Default: the mode of the paused run that it continues, else `agent`."""
+    context: NotRequired[list[ContextItem]]
+    """What the user mentions in the prompt."""
+    editor: NotRequired[EditorContextWire]
+    workDoneToken: NotRequired[str | int]
+    """The token under which the client wants to see the progress."""
+
+
+class SteerParams(TypedDict):
+    sessionId: str
+    text: str
+
+
+class StopCommandParams(TypedDict):
+    sessionId: str
+    handle: str
+    """As in the event `command` or `check_search`."""
+
+
+class Everything(TypedDict):
+    """All proposals."""
+
+    all: Literal[True]
+
+
+class FileTarget(TypedDict):
+    """A file."""
+
+    uri: str
+
+
+class HunkTarget(TypedDict):
+    """A hunk, by its id; the whole file if it is created, deleted or renamed."""
+
+    uri: str
+    hunk: str
+
+
+class SeveralChanges(TypedDict):
+    """Some files and hunks, as one decision."""
+
+    changes: list[ChangeIdWire]
+    """In each of them, `hunk` may be left out."""
+
+
+class ItemTarget(TypedDict):
+    """All hunks that were last changed under this plan item."""
+
+    item: str
+
+
+Target = Everything | FileTarget | HunkTarget | SeveralChanges | ItemTarget
+"""What a decision applies to."""
+
+
+class DecideParams(TypedDict):
+    sessionId: str
+    target: Target
+    version: NotRequired[int]
+    """The version of the edits that the user saw. If the target has changed since, the server refuses; without a
+    version, it does not compare.
+    """
+
+
+class AcceptParams(DecideParams):
+    resolution: NotRequired[Literal["proposed"]]
+    """Replaces the user's lines in a conflict."""
+
+
+class RejectParams(DecideParams):
+    reason: NotRequired[str]
+    """The model reads it."""
+
+
+class AmendParams(TypedDict):
+    sessionId: str
+    uri: str
+    """The file's URI, for a rename the old one."""
+    text: str
+    """The complete new text."""
+    version: NotRequired[int]
+    """As in `DecideParams`."""
+
+
+class UndoParams(TypedDict):
+    sessionId: str
+    item: NotRequired[str]
+    """The id of a plan item: undoes what was accepted of it. Without it, the last decision is undone."""
+
+
+class RunChecksParams(TypedDict):
+    sessionId: str
+    check: NotRequired[str]
+    """A command; without it, all checks that are set."""
+    base: NotRequired[bool]
+    """True: the checks run without the undecided changes."""
+    target: NotRequired[Target]
+    """The checks see only these changes."""
+
+
+class MinimizeChecksParams(TypedDict):
+    sessionId: str
+    check: NotRequired[str]
+    """A command; without it, all checks that are set."""
+
+
+class AddItem(TypedDict):
+    """Adds an item."""
+
+    op: Literal["add"]
+    content: str
+    after: NotRequired[str | None]
+    """The id of the item that it follows; `null` is the first position, and without `after` it becomes the last."""
+
+
+class UpdateItem(TypedDict):
+    """Changes an item. A held item cannot be in progress."""
+
+    op: Literal["update"]
+    id: str
+    content: NotRequired[str]
+    status: NotRequired[ItemStatus]
+    held: NotRequired[bool]
+    check: NotRequired[str]
+    """A command that must pass before the item is completed; empty: none."""
+
+
+class RemoveItem(TypedDict):
+    """Removes an item, also from later versions by the model."""
+
+    op: Literal["remove"]
+    id: str
+
+
+class MoveItem(TypedDict):
+    """Moves an item."""
+
+    op: Literal["move"]
+    id: str
+    after: NotRequired[str | None]
+    """The id of the item that it then follows; `null` is the first position."""
+
+
+PlanOp = AddItem | UpdateItem | RemoveItem | MoveItem
+"""One change of the plan by the user."""
+
+
+class PlanEditParams(TypedDict):
+    sessionId: str
+    revision: int
+    """The revision of the plan that the user saw."""
+    ops: list[PlanOp]
+
+
+class CredentialsParams(TypedDict):
+    apiKey: NotRequired[str]
+    authToken: NotRequired[str]
+    baseUrl: NotRequired[str]
+
+
+class WarmParams(TypedDict):
+    sessionId: NotRequired[str]
+
+
+class TrustParams(TypedDict):
+    trusted: bool
