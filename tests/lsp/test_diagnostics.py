@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
+from fairlead.json_reader import WrongValue, read
+from fairlead.lsp.protocol import DiagnosticsResult
 from support.client import Client, Json, Refuse
 from support.fake_api import FakeApi, Text, Turn
 
@@ -119,8 +120,8 @@ def test_a_number_that_json_cannot_express_is_malformed(workspace: Path) -> None
     """Python reads 1e999 as infinity."""
     infinite = {**problem(0, 0, 1, "x"), "severity": json.loads("1e999")}
     answer = {"files": [{"uri": workspace.as_uri(), "diagnostics": [infinite]}]}
-    with pytest.raises(MALFORMED):
-        list(read_diagnostics(answer))
+    with pytest.raises(WrongValue, match="severity must be an integer"):
+        read(DiagnosticsResult, answer, "answer")
 
 
 @pytest.mark.parametrize("able", [True, False])

@@ -382,8 +382,11 @@ async def test_an_invalid_context_is_refused_with_the_name_of_the_field(connect:
         ({"context": [{"kind": "selection"}]}, "params.context[0].uri is missing"),
         ({"context": [{"uri": uri, "range": {}}]}, "params.context[0].range.start"),
         ({"editor": 5}, "params.editor must be an object"),
-        ({"editor": {"openFiles": [5]}}, "params.editor.openFiles must be a list of strings"),
-        ({"editor": {"problems": {"errors": 1, "warnings": 0, "files": [5]}}}, "params.editor.problems.files"),
+        ({"editor": {"openFiles": [5]}}, "params.editor.openFiles[0] must be a string"),
+        (
+            {"editor": {"problems": {"errors": 1, "warnings": 0, "files": [5]}}},
+            "params.editor.problems.files[0] must be an object",
+        ),
         ({"editor": {"git": {"branch": "main"}}}, "params.editor.git.changed"),
     ]
     with FakeApi([DONE]) as api:

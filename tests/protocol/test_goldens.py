@@ -11,10 +11,11 @@ import pytest
 
 from fairlead.agent import events
 from fairlead.edits.selection import Change
+from fairlead.json_reader import read
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
-from fairlead.lsp.params import ContentUri, Params, parse_content_uri, read_ops, read_target
+from fairlead.lsp.params import ContentUri, parse_content_uri, read_ops, read_target
 from fairlead.lsp.protocol_events import AgentEvent
 from fairlead.lsp.protocol_messages import (
     CLIENT_NOTIFICATIONS,
@@ -99,8 +100,8 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
     """The server's readers return what the goldens of a client's params contain."""
     folder = FOLDER if os.name == "posix" else Path("/project")
 
-    def read(name: str) -> Params:
-        return Params(made[name].value)
+    def sent(name: str) -> Any:
+        return read(made[name].shape, made[name].value, "params")
 
     targets: dict[str, Target] = {
         "all": Target(),
@@ -111,16 +112,15 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         ),
         "item": Target(item_id="2"),
     }
-    assert {name: read_target(read(f"edits.accept.params.{name}")) for name in TARGETS} == targets
-    assert read("edits.accept.params.all").optional_integer("version") == 5
-    assert read_ops(read("plan.edit.params")) == [
+    assert {name: read_target(sent(f"edits.accept.params.{name}")["target"]) for name in TARGETS} == targets
+    assert sent("edits.accept.params.all")["version"] == 5
+    assert read_ops(sent("plan.edit.params")["ops"]) == [
         PlanOp("add", content="測試 🚀", after="1"),
         PlanOp("update", "2", content="翻譯", status="pending", held=True),
         PlanOp("remove", "3"),
         PlanOp("move", "2", after=None),
     ]
-    whole = read("runTask.params.all")
-    task = read_run(whole).task
+    task = read_run(sent("runTask.params.all")).task
     assert task.mode == "agent"
     assert task.context == [
         ContextItem(folder / "src/問候.py"),
@@ -142,9 +142,8 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         worst=(problem,),
         git=GitState("問候", 3, (ChangedFile(folder / "setup.cfg", "modified"),)),
     )
-    continued = read_run(read("runTask.params.continue"))
+    continued = read_run(sent("runTask.params.continue"))
     assert (continued.task.continues, continued.session_id) == ("plan", SESSION)
-    assert read("trust.params").boolean("trusted") is True
     for side, scheme in (("base", wire.BASE_SCHEME), ("proposed", wire.PROPOSED_SCHEME)):
         uri = made[f"content.params.{side}"].value["uri"]
         assert parse_content_uri(uri) == ContentUri(scheme, SESSION, FOLDER / "src/問候.py", None)

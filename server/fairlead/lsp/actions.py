@@ -1,14 +1,13 @@
 """Accept and reject at the cursor as code actions, for editors that show no code lenses by default."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from lsprotocol import types
 
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
-from fairlead.json_values import is_list
-from fairlead.lsp.params import Params
+from fairlead.lsp.protocol_states import RangeWire
 from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_titles
 from fairlead.session.session import Session
 from fairlead.uris import file_path
@@ -18,15 +17,40 @@ KIND = types.CodeActionKind.QuickFix.value
 Action = dict[str, Any]
 
 
-def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
+class DocumentId(TypedDict):
+    """LSP 3.18, `TextDocumentIdentifier`."""
+
+    uri: str
+
+
+class DocumentParams(TypedDict):
+    """The part that the params of LSP's requests about a document have in common."""
+
+    textDocument: DocumentId
+
+
+class CodeActionContext(TypedDict):
+    """LSP 3.18, `CodeActionContext`."""
+
+    only: NotRequired[list[str]]
+
+
+class CodeActionParams(DocumentParams):
+    """LSP 3.18, `CodeActionParams`."""
+
+    range: RangeWire
+    context: NotRequired[CodeActionContext]
+
+
+def code_actions(sessions: Iterable[Session], params: CodeActionParams) -> list[Action]:
     """The actions for the proposed changes in the range of `textDocument/codeAction`.
 
     A file that is decided as a whole has its actions at any range.
     """
-    path = file_path(params.child("textDocument").text("uri"))
+    path = file_path(params["textDocument"]["uri"])
     if path is None or not _is_requested(params):
         return []
-    first, last = _lines(params.child("range"))
+    first, last = _lines(params["range"])
     actions: list[Action] = []
     for session in sessions:
         proposal = proposal_of(session, path)
@@ -35,20 +59,19 @@ def code_actions(sessions: Iterable[Session], params: Params) -> list[Action]:
     return actions
 
 
-def _is_requested(params: Params) -> bool:
+def _is_requested(params: CodeActionParams) -> bool:
     """Whether the client requests `KIND` or all kinds (LSP 3.18, `CodeActionContext.only`)."""
-    only = params.child("context").raw("only") if params.has("context") else None
-    return not only or not is_list(only) or not {"", KIND}.isdisjoint(map(str, only))
+    only = params.get("context", {}).get("only")
+    return not only or not {"", KIND}.isdisjoint(only)
 
 
-def _lines(range_: Params) -> tuple[int, int]:
+def _lines(range_: RangeWire) -> tuple[int, int]:
     """The first and the last line of a range, counted from 0.
 
     If a range of several lines ends at the start of a line, that line is not included.
     """
-    start, end = range_.child("start"), range_.child("end")
-    first, last = start.integer("line"), end.integer("line")
-    return first, last - 1 if last > first and end.integer("character") == 0 else last
+    first, last = range_["start"]["line"], range_["end"]["line"]
+    return first, last - 1 if last > first and range_["end"]["character"] == 0 else last
 
 
 def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Iterator[Action]:

@@ -2,21 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from fairlead.uris import file_path
+from fairlead.json_reader import WrongValue, read
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor_code import ANSWER_SECONDS
+from fairlead.lsp.protocol_states import FileDiagnosticsWire
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.uris import file_path
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
 log = logging.getLogger(__name__)
-
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)  # the last for a number such as 1e999
-"""The errors that may be raised while iterating over `read_diagnostics` if the value has the wrong shape."""
 
 
 class EditorDiagnostics:
@@ -40,22 +39,20 @@ class EditorDiagnostics:
             log.info("diagnostics not answered: %r", error)
             return None
         try:
-            return list(read_diagnostics(answer))
-        except MALFORMED as error:
-            log.warning("malformed diagnostics: %r", error)
+            return list(read_diagnostics(read(wire.DiagnosticsResult, answer, "answer")["files"]))
+        except WrongValue as error:
+            log.warning("malformed diagnostics: %s", error)
             return None
 
 
-def read_diagnostics(answer: Any) -> Iterator[Diagnostic]:
-    """Yields the diagnostics of a `DiagnosticsResult`, except those in documents that are not files.
-
-    Raises one of `MALFORMED`, perhaps after some diagnostics, if the value has another shape.
-    """
-    for file in answer["files"]:
+def read_diagnostics(files: Iterable[FileDiagnosticsWire]) -> Iterator[Diagnostic]:
+    """Yields the diagnostics of files, except those in documents that are not files."""
+    for file in files:
         path = file_path(file["uri"])
         if path is None:  # not a file, such as an untitled document
             continue
         for item in file["diagnostics"]:
-            start, severity = item["range"]["start"], SEVERITIES[min(max(int(item["severity"]), 1), 4) - 1]
-            line, column = int(start["line"]) + 1, int(start["character"]) + 1
-            yield Diagnostic(path, line, column, severity, str(item["message"]), str(item.get("source") or ""))
+            start, severity = item["range"]["start"], SEVERITIES[min(max(item["severity"], 1), 4) - 1]
+            yield Diagnostic(
+                path, start["line"] + 1, start["character"] + 1, severity, item["message"], item["source"] or ""
+            )

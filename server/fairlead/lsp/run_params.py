@@ -1,19 +1,19 @@
-"""Reads the params of `agent/runTask`: the prompt or continuation, the context items, and the editor's state."""
+"""Converts the params of `agent/runTask`: the prompt or continuation, the context items, and the editor's state."""
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
-from fairlead.agent.tool import Mode
-from fairlead.lsp.editor_diagnostics import MALFORMED, read_diagnostics
-from fairlead.lsp.params import Params, read_choice
-from fairlead.session.context.context_item import ContextItem, ItemKind
+from fairlead.uris import file_path
+from fairlead.lsp import protocol_params as wire
+from fairlead.lsp.editor_diagnostics import read_diagnostics
+from fairlead.lsp.params import read_path
+from fairlead.lsp.protocol_states import RangeWire
+from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import ChangedFile, GitState, Lines, Surroundings
 from fairlead.session.errors import WrongRequest
-from fairlead.session.run.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
-from fairlead.uris import file_path
-from fairlead.workspace.editor import Diagnostic
+from fairlead.session.run.prompt import CONTINUATION_PROMPTS, RunTask
 
 MAX_FILES = 1000
 """How many open files are read, and how many changed ones. The model is shown far fewer."""
@@ -30,67 +30,78 @@ class RunParams:
     """None: the client does not ask for progress under a token of its own."""
 
 
-def read_run(params: Params) -> RunParams:
-    """Reads the params of `agent/runTask`.
+def read_run(params: wire.RunTaskParams) -> RunParams:
+    """The task of `agent/runTask`.
 
     Raises:
         WrongRequest: a value is wrong, or two values cannot be combined.
     """
-    session_id, continues = params.optional_text("sessionId"), _read_continuation(params)
-    mode = _read_mode(params, continues)
-    if continues is not None and session_id is None:
-        raise WrongRequest("params.continue needs params.sessionId")
-    if continues == "plan" and mode != "agent":
-        raise WrongRequest(f"params.continue 'plan' runs the plan, but mode {mode!r} does not")
-    prompt = params.text("prompt") if continues is None else CONTINUATION_PROMPTS[continues]
-    items = [_read_item(item) for item in params.children("context")]
-    surroundings = _read_surroundings(params.child("editor")) if params.has("editor") else Surroundings()
+    session_id, continues, prompt = params.get("sessionId"), params.get("continue"), params.get("prompt")
+    # without a mode, a paused run is continued in the one that it had
+    mode = params.get("mode") or (None if continues == "paused" else "agent")
+    if continues is not None:
+        if prompt is not None:
+            raise WrongRequest("params.prompt and params.continue cannot be combined; send one of them")
+        if session_id is None:
+            raise WrongRequest("params.continue needs params.sessionId")
+        if continues == "plan" and mode != "agent":
+            raise WrongRequest(f"params.continue 'plan' runs the plan, but mode {mode!r} does not")
+        prompt = CONTINUATION_PROMPTS[continues]
+    if prompt is None:
+        raise WrongRequest("params.prompt is missing; it must be a string")
+    items = [_read_item(item, f"params.context[{index}]") for index, item in enumerate(params.get("context", ()))]
+    surroundings = _read_surroundings(params.get("editor", {}))
     task = RunTask(prompt, items, surroundings, mode, continues)
-    return RunParams(task, session_id, params.token("workDoneToken"))
+    return RunParams(task, session_id, params.get("workDoneToken"))
 
 
-def _read_item(item: Params) -> ContextItem:
-    """Something that the user mentions or attaches. Without a `kind`, it is a file."""
-    kind: ItemKind = read_choice(item, "kind", get_args(ItemKind)) or "file"
-    if kind == "changes":
-        return ContextItem(kind=kind, text=item.text("text"))
-    if kind == "image":
-        return ContextItem(kind=kind, name=item.text("name"), data=item.data("data"))
-    if kind == "problems" and not item.has("uri"):
-        return ContextItem(kind=kind)
-    first, last = _read_lines(item, "range") or (None, None)
-    if kind == "selection" and item.has("text"):
-        path = item.path() if item.has("uri") else None
-        return ContextItem(path, first, last, kind, text=item.text("text"), name=item.text("name"))
-    return ContextItem(item.path(), first, last, kind)
+def _read_item(item: wire.ContextItem, where: str) -> ContextItem:
+    """Something that the user mentions or attaches."""
+    if "data" in item:
+        return ContextItem(kind="image", name=item["name"], data=_read_base64(item["data"], f"{where}.data"))
+    path = read_path(item["uri"], f"{where}.uri") if "uri" in item else None
+    if "kind" in item and item["kind"] == "problems":
+        return ContextItem(path, kind="problems")
+    if "kind" in item and item["kind"] == "changes":
+        return ContextItem(kind="changes", text=item["text"])
+    first, last = _lines(item.get("range")) or (None, None)
+    if "text" in item:
+        return ContextItem(path, first, last, "selection", text=item["text"], name=item["name"])
+    return ContextItem(path, first, last, item.get("kind", "file"))
 
 
-def _read_lines(params: Params, name: str) -> Lines | None:
-    """The lines of a range, counted from 1; None if the field is absent.
+def _read_base64(text: str, where: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError as error:
+        raise WrongRequest(f"{where} must be base64") from error
+
+
+def _lines(range_: RangeWire | None) -> Lines | None:
+    """The lines of a range, counted from 1; None if there is no range.
 
     If a range of several lines ends at the start of a line, that line is not included.
     """
-    if not params.has(name):
+    if range_ is None:
         return None
-    start, end = params.child(name).child("start"), params.child(name).child("end")
-    first, last = start.integer("line"), end.integer("line")
-    if end.optional_integer("character") == 0 and last > first:
+    first, last = range_["start"]["line"], range_["end"]["line"]
+    if range_["end"]["character"] == 0 and last > first:
         last -= 1
     return first + 1, last + 1
 
 
-def _read_surroundings(editor: Params) -> Surroundings:
-    """What the user is looking at (docs/protocol.md, `EditorContext`)."""
-    problems = editor.child("problems") if editor.has("problems") else None
+def _read_surroundings(editor: wire.EditorContextWire) -> Surroundings:
+    """What the user is looking at."""
+    problems, git = editor.get("problems"), editor.get("git")
     return Surroundings(
-        active=file_path(editor.text("activeFile")) if editor.has("activeFile") else None,
-        visible=_read_lines(editor, "visibleRange"),
-        selected=_read_lines(editor, "selection"),
-        tabs=tuple(_files(editor.texts("openFiles"))),
-        errors=problems.integer("errors") if problems is not None else 0,
-        warnings=problems.integer("warnings") if problems is not None else 0,
-        worst=tuple(_read_problems(problems)) if problems is not None else (),
-        git=_read_git(editor.child("git")) if editor.has("git") else None,
+        active=file_path(editor.get("activeFile") or ""),
+        visible=_lines(editor.get("visibleRange")),
+        selected=_lines(editor.get("selection")),
+        tabs=tuple(_files(editor.get("openFiles", ()))),
+        errors=problems["errors"] if problems is not None else 0,
+        warnings=problems["warnings"] if problems is not None else 0,
+        worst=tuple(read_diagnostics(problems["files"])) if problems is not None else (),
+        git=_read_git(git) if git is not None else None,
     )
 
 
@@ -99,26 +110,7 @@ def _files(uris: Sequence[str]) -> Sequence[Path]:
     return [path for uri in uris[:MAX_FILES] if (path := file_path(uri)) is not None]
 
 
-def _read_problems(problems: Params) -> Sequence[Diagnostic]:
-    try:
-        return list(read_diagnostics({"files": problems.raw("files") or []}))
-    except MALFORMED as error:
-        raise WrongRequest("params.editor.problems.files must be FileDiagnostics[]") from error
-
-
-def _read_git(git: Params) -> GitState:
-    files = [(file_path(file.text("uri")), file.text("state")) for file in git.children("files")[:MAX_FILES]]
+def _read_git(git: wire.GitStateWire) -> GitState:
+    files = [(file_path(file["uri"]), file["state"]) for file in git["files"][:MAX_FILES]]
     changed = tuple(ChangedFile(path, state) for path, state in files if path is not None)
-    return GitState(git.text("branch"), git.integer("changed"), changed)
-
-
-def _read_mode(params: Params, continues: Continuation | None) -> Mode | None:
-    """The mode. If the params have none: None (see `RunTask`) if the run continues a paused one, otherwise `agent`."""
-    return read_choice(params, "mode", get_args(Mode)) or (None if continues == "paused" else "agent")
-
-
-def _read_continuation(params: Params) -> Continuation | None:
-    """What to continue instead of sending a prompt; None: nothing."""
-    if params.has("continue") and params.has("prompt"):
-        raise WrongRequest("params.prompt and params.continue cannot be combined; send one of them")
-    return read_choice(params, "continue", tuple(CONTINUATION_PROMPTS))
+    return GitState(git["branch"], git["changed"], changed)

@@ -7,7 +7,7 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.features.handlers import named_session, session_target
-from fairlead.lsp.params import Params
+from fairlead.lsp.protocol_params import MinimizeChecksParams, NoParams, RunChecksParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.checks import find_checks, run_checks
@@ -17,18 +17,18 @@ from fairlead.session.session import Session
 from fairlead.workspace.suggested_checks import suggested_checks
 
 
-async def run(server: AgentServer, params: Params) -> wire.CheckResults:
+async def run(server: AgentServer, params: RunChecksParams) -> wire.CheckResults:
     """`agent/checks/run`: runs checks with all proposed changes, with some of them, or with none."""
     session = await named_session(server, params)
-    command = (params.optional_text("check") or "").strip() or None
+    command = params.get("check", "").strip() or None
     results = await run_checks(session, command, _chosen(session, params))
     return {"results": [check_result(result) for result in results]}
 
 
-async def minimize(server: AgentServer, params: Params) -> states.SmallestSetWire:
+async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.SmallestSetWire:
     """`agent/checks/minimize`: searches for the smallest set of changes with which checks pass."""
     session = await named_session(server, params)
-    command = (params.optional_text("check") or "").strip() or None
+    command = params.get("check", "").strip() or None
     return smallest_set(await find_smallest_set(session, command))
 
 
@@ -53,25 +53,25 @@ def check_accepted(server: AgentServer, session: Session) -> None:
     server.add_background(asyncio.ensure_future(work()))
 
 
-async def suggest(server: AgentServer, _: Params) -> wire.SuggestedChecks:
+async def suggest(server: AgentServer, _: NoParams) -> wire.SuggestedChecks:
     """`agent/checks/suggest`: the commands that the workspace suggests as checks."""
     found = await suggested_checks(server.context.workspace())
     return {"suggestions": [{"command": each.command, "source": each.source} for each in found]}
 
 
-def _chosen(session: Session, params: Params) -> list[Change] | None:
+def _chosen(session: Session, params: RunChecksParams) -> list[Change] | None:
     """The undecided changes that the checks see; None: all, empty: none.
 
     Raises:
         WrongRequest: the params are wrong.
         RequestRefused: the target names something that is not proposed.
     """
-    base = params.has("base") and params.boolean("base")
-    if base and params.has("target"):
+    base, target = params.get("base", False), params.get("target")
+    if base and target is not None:
         raise WrongRequest("params.base and params.target cannot be combined")
-    if not params.has("target"):
+    if target is None:
         return [] if base else None
-    selections, missing = resolve_target(session, session_target(session, params), None)
+    selections, missing = resolve_target(session, session_target(session, target), None)
     if missing:
         raise RequestRefused(missing[0].message)
     chosen: list[Change] = []

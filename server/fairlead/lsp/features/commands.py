@@ -6,6 +6,7 @@ end of a run and the notes of a review.
 
 import asyncio
 from collections.abc import Awaitable
+from functools import wraps
 from typing import Any
 
 from lsprotocol import types
@@ -17,13 +18,13 @@ from fairlead.lsp.features.handlers import Handler, current_edits, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
 from fairlead.lsp.features.sessions import list_sessions, refreshed_session
-from fairlead.lsp.params import Params
+from fairlead.lsp.protocol_params import RunTaskParams, SessionParams
 from fairlead.lsp.run_params import read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused
 
 
-async def run_in_background(server: AgentServer, params: Params) -> dict[str, str]:
+async def run_in_background(server: AgentServer, params: RunTaskParams) -> wire.CreatedSession:
     """`fairlead.server.runTask`: starts a run and answers at once.
 
     A message reports the end of the run, or why it did not start.
@@ -44,13 +45,13 @@ async def run_in_background(server: AgentServer, params: Params) -> dict[str, st
     return {"sessionId": session.id}
 
 
-async def show_plan(server: AgentServer, params: Params) -> states.PlanWire:
+async def show_plan(server: AgentServer, params: SessionParams) -> states.PlanWire:
     """`fairlead.server.plan`: the current plan."""
     session = await named_session(server, params)
     return convert.plan(session.id, session.plan_state())
 
 
-async def show_edits(server: AgentServer, params: Params) -> states.EditsWire:
+async def show_edits(server: AgentServer, params: SessionParams) -> states.EditsWire:
     """`fairlead.server.edits`: the current proposals."""
     session = await refreshed_session(server, params)
     return current_edits(server, session)
@@ -63,7 +64,8 @@ def _review_command(handler: Handler) -> Handler:
     applied an edit but not yet reported the document, the answer is `None` at once, and the review continues.
     """
 
-    async def decide(server: AgentServer, params: Params) -> Any:
+    @wraps(handler)
+    async def decide(server: AgentServer, params: Any) -> Any:
         session = await named_session(server, params)
         async with session.reviewing:
             pass  # waits for the previous review, which may have set `awaiting_report`

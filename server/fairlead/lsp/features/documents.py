@@ -1,11 +1,16 @@
 """Open documents, and what is shown in them: both sides of a diff, code lenses and code actions."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from fairlead.lsp.actions import code_actions
-from fairlead.lsp.params import Params
+from fairlead.lsp.actions import CodeActionParams, DocumentParams, code_actions
 from fairlead.lsp.server import AgentServer
+
+
+class ContentParams(TypedDict):
+    """LSP 3.18, `TextDocumentContentParams`."""
+
+    uri: str
 
 
 def did_open(server: AgentServer, params: Any) -> None:
@@ -35,16 +40,16 @@ def _report(server: AgentServer, path: Path | None) -> None:
         server.sessions.on_document_event(path)
 
 
-async def text_content(server: AgentServer, params: Params) -> dict[str, str]:
+async def text_content(server: AgentServer, params: ContentParams) -> dict[str, str]:
     """`workspace/textDocumentContent`: a side of a diff."""
-    return {"text": await server.content.text(params.text("uri"))}
+    return {"text": await server.content.text(params["uri"])}
 
 
-async def code_lenses(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+async def code_lenses(server: AgentServer, params: DocumentParams) -> list[dict[str, Any]]:
     """`textDocument/codeLens`: accept and reject at each hunk."""
-    return await server.lenses.for_document(params.child("textDocument").text("uri"))
+    return await server.lenses.for_document(params["textDocument"]["uri"])
 
 
-async def offer_actions(server: AgentServer, params: Params) -> list[dict[str, Any]]:
+async def offer_actions(server: AgentServer, params: CodeActionParams) -> list[dict[str, Any]]:
     """`textDocument/codeAction`: accept and reject at the cursor."""
     return code_actions(server.sessions, params)

@@ -5,10 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fairlead.json_reader import WrongValue, read
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
-from fairlead.lsp.params import Params, read_target
+from fairlead.lsp.params import read_target
+from fairlead.lsp.protocol_params import SessionParams
+from fairlead.lsp.protocol_params import Target as TargetWire
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
@@ -16,20 +19,20 @@ from fairlead.session.review.target import Target
 from fairlead.session.session import Session
 from fairlead.workspace.errors import WorkspaceError
 
-Handler = Callable[[AgentServer, Params], Awaitable[Any]]
-"""Answers a request or a command."""
+Handler = Callable[[AgentServer, Any], Awaitable[Any]]
+"""Answers a request or a command. Its second parameter is annotated with the TypedDict of the params."""
 
 NotificationHandler = Callable[[AgentServer, Any], Any]
 """Its params are an object of lsprotocol or, where `AgentProtocol` does not convert them, unchecked JSON."""
 
 
-async def named_session(server: AgentServer, params: Params) -> Session:
+async def named_session(server: AgentServer, params: SessionParams) -> Session:
     """The session that the params name.
 
     Raises:
         WrongRequest, RequestRefused: as `Sessions.get`.
     """
-    return await server.sessions.get(params.text("sessionId"))
+    return await server.sessions.get(params["sessionId"])
 
 
 def current_edits(server: AgentServer, session: Session) -> states.EditsWire:
@@ -42,9 +45,9 @@ def answered_edits(server: AgentServer, session: Session) -> states.EditsWire | 
     return None if server.editor.capabilities.incremental else current_edits(server, session)
 
 
-def session_target(session: Session, params: Params) -> Target:
-    """The target, with paths as the session spells them, because clients spell a path in several ways."""
-    target = read_target(params)
+def session_target(session: Session, given: TargetWire) -> Target:
+    """A target, with paths as the session spells them, because clients spell a path in several ways."""
+    target = read_target(given)
     if target.changes is None:
         return target
     changes = [replace(change, path=str(resolved(session, Path(change.path)))) for change in target.changes]
@@ -62,14 +65,16 @@ def resolved(session: Session, path: Path) -> Path:
 def request(server: AgentServer, handler: Handler) -> Callable[[Any], Awaitable[Any]]:
     """The feature for a request: expected exceptions become error answers."""
 
+    _, kind, *_ = handler.__annotations__.values()
+
     async def answer(params: Any) -> Any:
         try:
-            return await handler(server, Params(params))
+            return await handler(server, read(kind, params, "params"))
         except Stale as error:
             raise rpc_error(wire.CONTENT_MODIFIED, str(error)) from error
         except RequestRefused as error:
             raise rpc_error(wire.REQUEST_FAILED, str(error)) from error
-        except WrongRequest as error:
+        except (WrongRequest, WrongValue) as error:
             raise rpc_error(INVALID_PARAMS, str(error)) from error
 
     return answer

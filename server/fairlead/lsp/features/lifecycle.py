@@ -8,10 +8,13 @@ from lsprotocol import types
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Request, Retrying
+from fairlead.uris import file_path
+from fairlead.json_reader import read
+from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
 from fairlead.lsp.initialization import Initialization, read_folders, read_storage
-from fairlead.lsp.params import Params
+from fairlead.lsp.protocol_params import CredentialsParams, NoParams, TrustParams, WarmParams
 from fairlead.lsp.server import AgentServer, Credentials
 from fairlead.messages.parts import Message, Prompt
 from fairlead.models.factory import open_model
@@ -60,9 +63,9 @@ async def initialized(server: AgentServer, _: Any) -> None:
         await server.content.register()
 
 
-async def warm(server: AgentServer, params: Params) -> None:
+async def warm(server: AgentServer, params: WarmParams) -> None:
     """`agent/warm`: prepares the next run of the named session, or of a new one if the params name none."""
-    session_id, roots = params.optional_text("sessionId"), server.context.workspace()
+    session_id, roots = params.get("sessionId"), server.context.workspace()
     if session_id is None:
         connecting = server.context.spare_model.connect(server.choose_model())
     else:
@@ -70,7 +73,7 @@ async def warm(server: AgentServer, params: Params) -> None:
     await asyncio.gather(server.context.layers.capability(roots), connecting)
 
 
-async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
+async def test_model(server: AgentServer, _: NoParams) -> wire.TestResult:
     """`agent/model/test`: sends a small request to the model, so that the user knows whether the model answers.
 
     Raises:
@@ -92,7 +95,7 @@ async def test_model(server: AgentServer, _: Params) -> dict[str, str]:
 
 def trust(server: AgentServer, params: Any) -> None:
     """`agent/trust`: the user trusts the workspace, or no longer does."""
-    server.context.trusted = Params(params).boolean("trusted")
+    server.context.trusted = read(TrustParams, params, "params")["trusted"]
     _open_workspace(server)
 
 
@@ -126,12 +129,12 @@ def configuration(server: AgentServer, params: types.DidChangeConfigurationParam
     server.use_settings(params.settings)
 
 
-async def credentials(server: AgentServer, params: Params) -> None:
+async def credentials(server: AgentServer, params: CredentialsParams) -> None:
     """`agent/credentials`: replaces the keys and the base URL, which are held only in memory."""
     server.credentials = Credentials(
-        params.optional_text("apiKey") or None,
-        params.optional_text("authToken") or None,
-        params.optional_text("baseUrl") or None,
+        params.get("apiKey") or None,
+        params.get("authToken") or None,
+        params.get("baseUrl") or None,
     )
 
 

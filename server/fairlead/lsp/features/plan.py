@@ -3,7 +3,8 @@
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
-from fairlead.lsp.params import Params, read_ops
+from fairlead.lsp.params import read_ops
+from fairlead.lsp.protocol_params import NoParams, PlanEditParams, SessionParams
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
 from fairlead.session.record.commit_message import commit_message
@@ -13,20 +14,20 @@ from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page, short_record
 
 
-async def edit_plan(server: AgentServer, params: Params) -> wire.PlanEditResult:
+async def edit_plan(server: AgentServer, params: PlanEditParams) -> wire.PlanEditResult:
     """`agent/plan/edit`: applies the user's changes to the plan, all or none."""
     session = await named_session(server, params)
-    session.edit_plan(read_ops(params), params.integer("revision"))
+    session.edit_plan(read_ops(params["ops"]), params["revision"])
     return {"plan": convert.plan(session.id, session.plan_state())}
 
 
-async def plan_history(server: AgentServer, params: Params) -> wire.PageResult:
+async def plan_history(server: AgentServer, params: SessionParams) -> wire.PageResult:
     """`agent/plan/history`: all versions of the plan as a page."""
     session = await named_session(server, params)
     return {"markdown": history_page(session.title, session.plan.history)}
 
 
-async def record(server: AgentServer, params: Params) -> wire.RecordResult:
+async def record(server: AgentServer, params: SessionParams) -> wire.RecordResult:
     """`agent/record`: what the session did, as a page, as a commit message and as data."""
     session = await named_session(server, params)
     made = await create_record(session)
@@ -35,6 +36,6 @@ async def record(server: AgentServer, params: Params) -> wire.RecordResult:
     return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": record_json(made)}
 
 
-async def command_rules(server: AgentServer, _: Params) -> wire.PageResult:
+async def command_rules(server: AgentServer, _: NoParams) -> wire.PageResult:
     """`agent/command/rules`: a page that says where commands run, which run without asking, and which never run."""
     return {"markdown": await rules_page(server.context)}

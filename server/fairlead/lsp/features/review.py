@@ -4,52 +4,49 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.checks import check_accepted
 from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
-from fairlead.lsp.params import Params
+from fairlead.lsp.params import read_path
+from fairlead.lsp.protocol_params import AcceptParams, AmendParams, RejectParams, SessionParams, UndoParams
 from fairlead.lsp.server import AgentServer
-from fairlead.session.errors import WrongRequest
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
 
 
-async def accept(server: AgentServer, params: Params) -> wire.ReviewResult:
+async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult:
     """`agent/edits/accept`: accepts changes, then starts the checks that the settings require."""
     session = await named_session(server, params)
-    resolution = params.optional_text("resolution")
-    if resolution not in (None, "proposed"):
-        raise WrongRequest("params.resolution must be 'proposed' (or left out)")
-    target, version = session_target(session, params), params.optional_integer("version")
-    outcomes = await decisions.accept(session, target, version, overwrite_user_lines=resolution is not None)
+    target, version = session_target(session, params["target"]), params.get("version")
+    outcomes = await decisions.accept(session, target, version, overwrite_user_lines="resolution" in params)
     if any(outcome.outcome == "applied" for outcome in outcomes):
         check_accepted(server, session)
     return _result(server, session, outcomes)
 
 
-async def reject(server: AgentServer, params: Params) -> wire.ReviewResult:
+async def reject(server: AgentServer, params: RejectParams) -> wire.ReviewResult:
     """`agent/edits/reject`: rejects changes. The model reads the reason."""
     session = await named_session(server, params)
-    reason = (params.optional_text("reason") or "").strip()
-    target, version = session_target(session, params), params.optional_integer("version")
+    reason = params.get("reason", "").strip()
+    target, version = session_target(session, params["target"]), params.get("version")
     return _result(server, session, await decisions.reject(session, target, version, reason))
 
 
-async def amend(server: AgentServer, params: Params) -> wire.AmendResult:
+async def amend(server: AgentServer, params: AmendParams) -> wire.AmendResult:
     """`agent/edits/amend`: replaces the proposed text of a file with the user's."""
     session = await named_session(server, params)
-    path = resolved(session, params.path())
-    await decisions.amend(session, path, params.text("text"), params.optional_integer("version"))
+    path = resolved(session, read_path(params["uri"], "params.uri"))
+    await decisions.amend(session, path, params["text"], params.get("version"))
     return {"edits": answered_edits(server, session)}
 
 
-async def undo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+async def undo_review(server: AgentServer, params: UndoParams) -> wire.ReviewResult:
     """`agent/edits/undo`: undoes the last decision, or the accepted changes of a plan item."""
     session = await named_session(server, params)
-    item_id = params.optional_text("item")
+    item_id = params.get("item")
     return _result(server, session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
 
 
-async def redo_review(server: AgentServer, params: Params) -> wire.ReviewResult:
+async def redo_review(server: AgentServer, params: SessionParams) -> wire.ReviewResult:
     """`agent/edits/redo`: redoes the decision that was undone last."""
     session = await named_session(server, params)
     return _result(server, session, await undo.redo(session))

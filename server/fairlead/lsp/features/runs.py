@@ -5,14 +5,14 @@ from lsprotocol import types
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
-from fairlead.lsp.params import Params
+from fairlead.lsp.protocol_params import RunTaskParams, SessionParams, SteerParams, StopCommandParams
 from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.summary import short_record
 from fairlead.session.session import Session
 
 
-async def run_task(server: AgentServer, params: Params) -> wire.RunResult:
+async def run_task(server: AgentServer, params: RunTaskParams) -> wire.RunResult:
     """`agent/runTask`: runs a task and answers when the run has ended."""
     run = read_run(params)
     return await execute_run(server, await session_for_run(server, run), run)
@@ -47,13 +47,13 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
     return convert.run_result(session.id, outcome, short_record(session.snapshot(), session.evidence.support_by_item))
 
 
-async def steer(server: AgentServer, params: Params) -> wire.SteerResult:
+async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:
     """`agent/steer`: sends a message to a running session."""
     session = await named_session(server, params)
-    return {"queued": session.steer(params.text("text"))}
+    return {"queued": session.steer(params["text"])}
 
 
-async def cancel(server: AgentServer, params: Params) -> None:
+async def cancel(server: AgentServer, params: SessionParams) -> None:
     """`agent/cancel`: stops a session's run and its background commands."""
     (await named_session(server, params)).cancel()
 
@@ -66,7 +66,7 @@ def cancel_progress(server: AgentServer, params: types.WorkDoneProgressCancelPar
             session.cancel()
 
 
-async def stop_command(server: AgentServer, params: Params) -> None:
+async def stop_command(server: AgentServer, params: StopCommandParams) -> None:
     """`agent/command/stop`: stops a background command or a check."""
     session = await named_session(server, params)
-    await session.stop_command(params.text("handle"))
+    await session.stop_command(params["handle"])

@@ -6,25 +6,25 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.features.handlers import current_edits, named_session
-from fairlead.lsp.params import Params
+from fairlead.lsp.params import read_path
+from fairlead.lsp.protocol_params import AdoptParams, CreateSessionParams, NoParams, RewindParams, SessionParams
 from fairlead.lsp.server import AgentServer
-from fairlead.session.errors import WrongRequest
 from fairlead.session.report.listing import transcript
 from fairlead.session.rewind import fork, rewind, rewind_conversation
 from fairlead.session.session import Session
 
 
-async def create_session(server: AgentServer, params: Params) -> dict[str, str]:
+async def create_session(server: AgentServer, params: CreateSessionParams) -> wire.CreatedSession:
     """`agent/sessions/create`."""
-    return {"sessionId": server.sessions.create(params.optional_text("title") or "").id}
+    return {"sessionId": server.sessions.create(params.get("title", "")).id}
 
 
-async def list_sessions(server: AgentServer, _: Params) -> states.SessionListWire:
+async def list_sessions(server: AgentServer, _: NoParams) -> states.SessionListWire:
     """`agent/sessions/list`: all sessions, after the server has tried to load each saved session that it found."""
     return convert.sessions(await server.sessions.rows_when_loaded())
 
 
-async def refreshed_session(server: AgentServer, params: Params) -> Session:
+async def refreshed_session(server: AgentServer, params: SessionParams) -> Session:
     """The session that the params name, after comparing its proposals with the files."""
     session = await named_session(server, params)
     await session.files.observe_all()
@@ -32,7 +32,7 @@ async def refreshed_session(server: AgentServer, params: Params) -> Session:
     return session
 
 
-async def open_session(server: AgentServer, params: Params) -> wire.OpenedSession:
+async def open_session(server: AgentServer, params: SessionParams) -> wire.OpenedSession:
     """`agent/sessions/open`: the current state of a session, after comparing its proposals with the files."""
     session = await refreshed_session(server, params)
     return {
@@ -47,34 +47,32 @@ async def open_session(server: AgentServer, params: Params) -> wire.OpenedSessio
     }
 
 
-async def rewind_session(server: AgentServer, params: Params) -> wire.RewindResult:
+async def rewind_session(server: AgentServer, params: RewindParams) -> wire.RewindResult:
     """`agent/sessions/rewind`: rewinds a session to a prompt, or creates a session that begins there."""
-    session, checkpoint = await named_session(server, params), params.integer("checkpoint")
-    match params.text("scope"):
+    session, checkpoint = await named_session(server, params), params["checkpoint"]
+    match params["scope"]:
         case "everything":
             rewound = await rewind(session, checkpoint)
         case "conversation":
             rewound = await rewind_conversation(session, checkpoint)
         case "fork":
             rewound = await fork(server.sessions, session, checkpoint)
-        case _:
-            raise WrongRequest("params.scope must be 'everything', 'conversation' or 'fork'")
     kept = [convert.outcome(outcome) for outcome in rewound.not_undone]
     return {"sessionId": rewound.session.id, "prompt": rewound.prompt, "kept": kept}
 
 
-async def delete_session(server: AgentServer, params: Params) -> None:
+async def delete_session(server: AgentServer, params: SessionParams) -> None:
     """`agent/sessions/delete`."""
-    await server.sessions.delete(params.text("sessionId"))
+    await server.sessions.delete(params["sessionId"])
 
 
-async def former_folders(server: AgentServer, _: Params) -> wire.FormerFoldersResult:
+async def former_folders(server: AgentServer, _: NoParams) -> wire.FormerFoldersResult:
     """`agent/sessions/former`: the folders that no longer exist, with the number of their saved sessions."""
     found = server.sessions.former_folders()
     return {"folders": [{"uri": Path(path).as_uri(), "sessions": len(infos)} for path, infos in found.items()]}
 
 
-async def adopt_sessions(server: AgentServer, params: Params) -> dict[str, int]:
+async def adopt_sessions(server: AgentServer, params: AdoptParams) -> wire.AdoptResult:
     """`agent/sessions/adopt`: moves the sessions of a folder that no longer exists to an open folder."""
-    former, folder = (params.path(name) for name in ("former", "folder"))
+    former, folder = read_path(params["former"], "params.former"), read_path(params["folder"], "params.folder")
     return {"adopted": await server.sessions.adopt(str(former), folder)}
