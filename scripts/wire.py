@@ -23,7 +23,7 @@ WIDTH = 120
 PAGE_WIDTH = 140
 """The longest line of the page's prose."""
 
-FILES = {"protocolStates": ("protocol_states",), "protocol": ("protocol_params", "protocol", "protocol_events")}
+FILES = {"protocolStates": ("protocol_states",), "protocol": ("protocol", "protocol_params", "protocol_events")}
 """The modules that each TypeScript file is generated from. A file may use the shapes of those before it."""
 PLAIN = {"str": "string", "int": "number", "float": "number", "bool": "boolean", "None": "null"}
 GROUPS = {"method": "agent/", "serverCommand": "fairlead.server.", "scheme": "fairlead-"}

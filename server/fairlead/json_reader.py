@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from fairlead.json_values import is_list, is_object
+from fairlead.json_values import fields_of, is_list, is_object
 
 T = TypeVar("T")
 
@@ -30,6 +30,18 @@ def read(kind: type[T], value: Any, path: str) -> T:
         WrongValue: the value has another type.
     """
     return _reader(kind).read(value, path)
+
+
+def read_valid(kind: type[T], value: Any, path: str) -> tuple[T, list[str]]:
+    """The fields of a TypedDict without required fields, and the messages about those that are wrong and left out."""
+    given, found, problems = fields_of(value), dict[str, Any](), list[str]()
+    for name, field in _fields(kind).items():
+        if given.get(name) is not None:
+            try:
+                found[name] = field.read(given[name], f"{path}.{name}")
+            except WrongValue as error:
+                problems.append(str(error))
+    return cast("T", found), problems
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,8 @@ def _reader(kind: Any) -> _Reader:
         return _Reader("an object", lambda value, path: _read_object(_fields(kind), value, path))
     if origin is list:
         return _Reader("a list", lambda value, path: _read_list(_reader(args[0]), value, path))
+    if origin is dict:  # of any values
+        return _Reader("an object", _object)
     if origin is Literal:
         return _Reader(_either(args), lambda value, path: _read_choice(args, value, path))
     if origin in (Union, UnionType):

@@ -6,12 +6,14 @@ The client waits for the answer, so this module imports little (docs/performance
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types
 
+from fairlead.uris import file_path, is_local, path_problem
+from fairlead.json_reader import read_valid
 from fairlead.json_values import fields_of
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.protocol_params import AgentCapabilities, InitializationOptions
 from fairlead.session.errors import WrongRequest
 from fairlead.uris import file_path, is_local, path_problem
 
@@ -24,7 +26,7 @@ class ClientCapabilities:
         window = capabilities.window if capabilities else None
         edit = workspace.workspace_edit if workspace else None
         experimental = capabilities.experimental if capabilities else None
-        agent = fields_of(fields_of(experimental).get("agent"))
+        agent, _ = read_valid(AgentCapabilities, fields_of(experimental).get("agent"), "agent")
         content = workspace.text_document_content if workspace else None
         self.apply_edit = bool(workspace and workspace.apply_edit)
         self.file_operations = list(edit.resource_operations or [] if edit else [])
@@ -33,14 +35,14 @@ class ClientCapabilities:
         self.lens_refresh = bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
         self.progress = bool(window and window.work_done_progress)
         self.text_content = bool(content and content.dynamic_registration)
-        self.questions = agent.get("questions") is True
-        self.sessions = agent.get("sessions") is True
-        self.approvals = agent.get("approvals") is True
-        self.editor = agent.get("editor") is True
-        self.checks_edits = agent.get("checksEdits") is True
-        self.claims_files = agent.get("claimsFiles") is True
-        self.diffs = agent.get("diffs") is True
-        self.incremental = agent.get("incremental") is True
+        self.questions = agent.get("questions", False)
+        self.sessions = agent.get("sessions", False)
+        self.approvals = agent.get("approvals", False)
+        self.editor = agent.get("editor", False)
+        self.checks_edits = agent.get("checksEdits", False)
+        self.claims_files = agent.get("claimsFiles", False)
+        self.diffs = agent.get("diffs", False)
+        self.incremental = agent.get("incremental", False)
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,9 @@ class Initialization:
     capabilities: ClientCapabilities
     folders: Sequence[tuple[Path, str]]
     """The folders of the workspace with their names. A name is empty if the client sent none."""
-    options: dict[str, Any]
-    """The fields of `initializationOptions` (docs/protocol.md, Initialize), unchecked."""
-    warning: str
-    """A warning for the user about the folders; "" if there is none."""
+    options: InitializationOptions
+    warnings: Sequence[str]
+    """Warnings for the user about the folders and the options."""
 
 
 def read_initialization(params: types.InitializeParams) -> Initialization:
@@ -64,9 +65,9 @@ def read_initialization(params: types.InitializeParams) -> Initialization:
     """
     sent = [(folder.uri, folder.name) for folder in params.workspace_folders or []] or [(params.root_uri or "", "")]
     folders, warning = read_folders([(uri, name) for uri, name in sent if uri], params.root_path)
-    return Initialization(
-        ClientCapabilities(params.capabilities), folders, fields_of(params.initialization_options), warning
-    )
+    options, problems = read_valid(InitializationOptions, params.initialization_options, "initializationOptions")
+    warnings = [*filter(None, [warning]), *(f"{problem}, so it was ignored." for problem in problems)]
+    return Initialization(ClientCapabilities(params.capabilities), folders, options, warnings)
 
 
 def server_capabilities(client: ClientCapabilities, encoding: types.PositionEncodingKind) -> types.ServerCapabilities:
@@ -87,11 +88,11 @@ def server_capabilities(client: ClientCapabilities, encoding: types.PositionEnco
     )
 
 
-def read_storage(given: Any) -> tuple[Path | None, str]:
-    """The client's storage folder; None if there is none. If it cannot be used: None, and a warning for the user."""
-    if given is None or given == "":
+def read_storage(given: str) -> tuple[Path | None, str]:
+    """The client's storage folder; None if it is empty. If it cannot be used: None, and a warning for the user."""
+    if not given:
         return None, ""
-    problem = _folder_problem(Path(given)) if isinstance(given, str) else "it is not a string"
+    problem = _folder_problem(Path(given))
     if not problem:
         return Path(given), ""
     shown = f"The storage folder {repr(given)[:200]} cannot be used: {problem}"

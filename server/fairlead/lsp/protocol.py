@@ -7,7 +7,6 @@ unless it is marked as `NotRequired`. The text under a field or a shape describe
 
 from typing import Literal, NotRequired, TypedDict
 
-from fairlead.lsp.protocol_params import Mode
 from fairlead.lsp.protocol_states import CheckResultWire, EditsWire, FileDiagnosticsWire, PlanWire, SessionState
 
 VERSION = 1
@@ -115,6 +114,10 @@ class RequestError(Exception):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+Mode = Literal["agent", "plan", "ask"]
+"""`plan`: the agent only reads files and writes the plan. `ask`: the agent only reads files and answers."""
 
 
 class UsageWire(TypedDict):

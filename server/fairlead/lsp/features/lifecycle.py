@@ -30,17 +30,18 @@ TEST_PROMPT = "Answer with OK."
 
 def use_initialization(server: AgentServer, initialization: Initialization) -> None:
     """Applies what the client sent in `initialize`."""
-    folder, storage_warning = read_storage(initialization.options.get("storageDir"))
-    former_folder, _ = read_storage(initialization.options.get("formerStorageDir"))
-    for warning in filter(None, (initialization.warning, storage_warning)):
+    options = initialization.options
+    folder, storage_warning = read_storage(options.get("storageDir", ""))
+    former_folder, _ = read_storage(options.get("formerStorageDir", ""))
+    for warning in filter(None, (*initialization.warnings, storage_warning)):
         server.show_warning(warning)
     server.context.roots = Roots().with_folders(initialization.folders)
-    server.context.trusted = initialization.options.get("trusted") is not False
+    server.context.trusted = options.get("trusted", True)
     server.editor.capabilities = initialization.capabilities
     if initialization.capabilities.editor:
         server.context.diagnostics = EditorDiagnostics(server.protocol, server.documents)
         server.context.editor_code = EditorProvider(server.protocol, server.documents)
-    server.context.restores_sessions = initialization.options.get("restore") is not False
+    server.context.restores_sessions = options.get("restore", True)
     server.context.journals = Journals(
         folder and folder / "sessions",
         server.show_warning,
@@ -50,7 +51,7 @@ def use_initialization(server: AgentServer, initialization: Initialization) -> N
     server.context.layers = CommandLayers(folder, server.show_warning, former_folder)
     server.lenses.can_refresh = initialization.capabilities.lens_refresh
     server.lenses.has_diffs = initialization.capabilities.diffs
-    server.use_settings(initialization.options.get("settings"))
+    server.use_settings(options.get("settings"))
     encoding = server.connection.workspace.position_encoding
     server.documents.encoding = str(getattr(encoding, "value", encoding))
 
