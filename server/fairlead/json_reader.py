@@ -1,7 +1,9 @@
 """Reads untrusted JSON as a value of a type. An error names the field that is wrong."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
@@ -10,24 +12,34 @@ from fairlead.json_values import fields_of, is_list, is_object
 
 T = TypeVar("T")
 
-MAX_QUOTED = 200  # characters
+MAX_NUMBER = 2**53  # JavaScript cannot represent every integer beyond this
+MAX_QUOTED = 60  # characters
 
 
 class WrongValue(ValueError):
     """A value does not have its type. The message names it by its path, such as `params.target.uri`."""
 
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}")
+        self.path = path
+        self.problem = problem
+        """The message without the path."""
+
 
 def read(kind: type[T], value: Any, path: str) -> T:
-    """The JSON value as a value of a TypedDict, without the fields that the type does not have.
+    """The JSON value as a value of a type, without the fields that the type does not have.
 
-    Null counts as an absent field, except in an optional field whose type includes None. A required field whose type
-    includes None may be absent. An empty list counts as an empty object, because Lua cannot distinguish the two.
+    A TypedDict is what a client sends: null counts as an absent field, except in an optional field whose type includes
+    None. A required field whose type includes None may be absent. An empty list counts as an empty object, because Lua
+    cannot distinguish the two.
+
+    A dataclass is what Fairlead wrote: each of its fields is present, with its name in camelCase.
 
     Args:
-        path: the name of the value in the messages.
+        path: the name of the value in the messages; "" if only the names of its fields are wanted.
 
     Raises:
-        WrongValue: the value has another type.
+        WrongValue: the value has another type, or a dataclass refuses it with a ValueError.
     """
     return _reader(kind).read(value, path)
 
@@ -68,42 +80,78 @@ def _reader(kind: Any) -> _Reader:
     origin, args = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         return _Reader("an object", lambda value, path: _read_object(_fields(kind), value, path))
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _Reader("an object", lambda value, path: _read_dataclass(kind, value, path))
     if origin is list:
         return _Reader("a list", lambda value, path: _read_list(_reader(args[0]), value, path))
+    if origin is tuple:
+        return _Reader("a list", lambda value, path: tuple(_read_list(_reader(args[0]), value, path)))
     if origin is dict:  # of any values
         return _Reader("an object", _object)
+    if origin is Mapping:
+        return _Reader("an object", lambda value, path: _read_mapping(_reader(args[1]), value, path))
     if origin is Literal:
-        return _Reader(_either(args), lambda value, path: _read_choice(args, value, path))
+        return _plain_reader(_either(args), lambda value: value in args and type(value) in map(type, args))
     if origin in (Union, UnionType):
-        return _union_reader([option for option in args if option is not NoneType])
-    name = _PLAIN[kind]
-    return _Reader(name, lambda value, path: _read_plain(kind, name, value, path))
+        return _union_reader([option for option in args if option is not NoneType], NoneType in args)
+    return _plain_reader(*_PLAIN[kind])
 
 
-_PLAIN: dict[Any, str] = {str: "a string", int: "an integer", bool: "true or false"}
+def _plain_reader(name: str, is_valid: Callable[[Any], bool]) -> _Reader:
+    def read_plain(value: Any, path: str) -> Any:
+        return value if is_valid(value) else _refuse(value, path, name)
+
+    return _Reader(name, read_plain)
 
 
-def _read_plain(kind: type, name: str, value: Any, path: str) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise WrongValue(f"{path} must be {name}")
-    return value
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
-def _read_choice(choices: tuple[Any, ...], value: Any, path: str) -> Any:
-    if choices == (True,):
-        if value is not True:
-            raise WrongValue(f"{path} must be true")
-    elif not isinstance(value, str):
-        raise WrongValue(f"{path} must be a string")
-    elif value not in choices:
-        raise WrongValue(f"{path} {repr(value)[:MAX_QUOTED]} is unknown; use {_either(choices)}")
-    return value
+_PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("a string", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("an integer up to 2^53", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number from 0 to 2^53", lambda value: _is_number(value) and value >= 0),
+}
 
 
 def _read_list(item: _Reader, value: Any, path: str) -> list[Any]:
     if not is_list(value):
-        raise WrongValue(f"{path} must be a list")
+        return _refuse(value, path, "a list")
     return [item.read(inner, f"{path}[{index}]") for index, inner in enumerate(value)]
+
+
+def _read_mapping(item: _Reader, value: Any, path: str) -> dict[str, Any]:
+    if not is_object(value):
+        return _refuse(value, path, "an object")
+    return {key: item.read(inner, f"{path}[{quoted(key)}]") for key, inner in value.items()}
+
+
+def _read_dataclass(kind: type[Any], value: Any, path: str) -> Any:
+    if not is_object(value):
+        return _refuse(value, path, "an object")
+    found: dict[str, Any] = {}
+    for name, (field, reader) in _attributes(kind).items():
+        inner = f"{path}.{field}" if path else field
+        if field not in value:
+            raise WrongValue(inner, f"is missing; it must be {reader.name}")
+        found[name] = reader.read(value[field], inner)
+    try:
+        return kind(**found)
+    except ValueError as error:
+        raise WrongValue(path, f"is wrong: {error}") from error
+
+
+@cache
+def _attributes(kind: type[Any]) -> dict[str, tuple[str, _Reader]]:
+    """The fields of a dataclass: by name, the name in JSON and how it is read."""
+    return {name: (camel_case(name), _reader(hint)) for name, hint in get_type_hints(kind).items()}
+
+
+def camel_case(name: str) -> str:
+    """The name in JSON of a field in Python."""
+    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)
 
 
 def _read_object(fields: dict[str, _Field], value: Any, path: str) -> dict[str, Any]:
@@ -114,7 +162,7 @@ def _read_object(fields: dict[str, _Field], value: Any, path: str) -> dict[str, 
         if given is not None:
             found[name] = field.read(given, f"{path}.{name}")
         elif field.required and not field.nullable:
-            raise WrongValue(f"{path}.{name} is missing; it must be {field.name}")
+            raise WrongValue(f"{path}.{name}", f"is missing; it must be {field.name}")
         elif field.nullable and (field.required or name in value):
             found[name] = None
     return found
@@ -123,9 +171,7 @@ def _read_object(fields: dict[str, _Field], value: Any, path: str) -> dict[str, 
 def _object(value: Any, path: str) -> dict[str, Any]:
     if value == []:  # an empty table in Lua
         return {}
-    if not is_object(value):
-        raise WrongValue(f"{path} must be an object")
-    return value
+    return value if is_object(value) else _refuse(value, path, "an object")
 
 
 @cache
@@ -142,22 +188,23 @@ def _fields(kind: Any) -> dict[str, _Field]:
     }
 
 
-def _union_reader(options: Sequence[Any]) -> _Reader:
-    """The reader of a union, whose null is handled where the field is read."""
-    if len(options) == 1:
-        return _reader(options[0])
-    if all(map(is_typeddict, options)):
+def _union_reader(options: Sequence[Any], nullable: bool) -> _Reader:
+    if all(map(is_typeddict, options)) and len(options) > 1:
         return _Reader("an object", lambda value, path: _read_one_of([*map(_fields, options)], value, path))
     readers = [_reader(option) for option in options]
     name = " or ".join(reader.name for reader in readers)
 
     def read_any(value: Any, path: str) -> Any:
+        if value is None and nullable:
+            return None
+        if len(readers) == 1:
+            return readers[0].read(value, path)
         for reader in readers:
             try:
                 return reader.read(value, path)
             except WrongValue:
                 continue
-        raise WrongValue(f"{path} must be {name}")
+        return _refuse(value, path, name)
 
     return _Reader(name, read_any)
 
@@ -173,12 +220,12 @@ def _read_one_of(shapes: list[dict[str, _Field]], value: Any, path: str) -> dict
     if tag is not None:
         choices = tuple(dict.fromkeys(choice for shape in shapes for choice in shape[tag].choices))
         if tag in given:
-            _read_choice(choices, value[tag], f"{path}.{tag}")
+            _reader(Literal[choices]).read(value[tag], f"{path}.{tag}")
         shapes = [
             shape for shape in shapes if (value[tag] in shape[tag].choices if tag in given else not shape[tag].required)
         ]
         if not shapes:
-            raise WrongValue(f"{path}.{tag} is missing; it must be {_either(choices)}")
+            raise WrongValue(f"{path}.{tag}", f"is missing; it must be {_either(choices)}")
 
     def similarity(shape: dict[str, _Field]) -> tuple[int, int]:
         return len(given & shape.keys()), -sum(field.required for name, field in shape.items() if name not in given)
@@ -189,9 +236,21 @@ def _read_one_of(shapes: list[dict[str, _Field]], value: Any, path: str) -> dict
         forms = [
             f"{{{', '.join(f'{name}: true' if shape[name].choices else name for name in shape)}}}" for shape in shapes
         ]
-        raise WrongValue(f"{path} must be one of {', '.join(forms[:-1])} and {forms[-1]}")
+        raise WrongValue(path, f"must be one of {', '.join(forms[:-1])} and {forms[-1]}")
     return _read_object(best, value, path)
 
 
 def _either(choices: Sequence[Any]) -> str:
-    return " or ".join(filter(None, [", ".join(map(str, choices[:-1])), str(choices[-1])]))
+    names = ["true" if choice is True else str(choice) for choice in choices]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _refuse(value: Any, path: str, wanted: str) -> Any:
+    shown = "a list" if is_list(value) else "an object" if is_object(value) else quoted(value)
+    raise WrongValue(path, f"must be {wanted}, not {shown}")
+
+
+def quoted(value: Any) -> str:
+    """A value as JSON, shortened."""
+    text = json.dumps(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."

@@ -232,7 +232,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
         json.dumps(
             {**record_json(a_session_record()), "files": [{"path": "../a", "before": None, "after": None}]}
         ).encode(),
-        "“files[0]”: a path must not lead outside of the workspace.",
+        "“files[0]” is wrong: a path must not lead outside of the workspace.",
     ),
     "too large": (b" " * 20_000_001, "too large for a record: more than 20 MB"),
 }

@@ -147,8 +147,8 @@ CONTRADICTORY: list[tuple[Json, str]] = [
     ({"continue": "paused", "prompt": "Greet."}, "params.prompt and params.continue cannot be combined"),
     ({"continue": "paused", "sessionId": None}, "params.continue needs params.sessionId"),
     ({"continue": "plan", "mode": "ask"}, "params.continue 'plan' runs the plan"),
-    ({"continue": "everything"}, "params.continue 'everything' is unknown; use paused or plan"),
-    ({"prompt": "Greet.", "mode": "careful"}, "params.mode 'careful' is unknown; use agent, plan or ask"),
+    ({"continue": "everything"}, 'params.continue must be paused or plan, not "everything"'),
+    ({"prompt": "Greet.", "mode": "careful"}, 'params.mode must be agent, plan or ask, not "careful"'),
     ({}, "params.prompt is missing"),
 ]
 

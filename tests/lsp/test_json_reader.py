@@ -43,16 +43,20 @@ READ: list[tuple[Any, Any, Any]] = [
     ),
 ]
 WRONG: list[tuple[Any, Any, str]] = [
-    (SteerParams, 5, "params must be an object"),
+    (SteerParams, 5, "params must be an object, not 5"),
     (SteerParams, {"sessionId": "a"}, "params.text is missing; it must be a string"),
-    (SteerParams, {"sessionId": "a", "text": True}, "params.text must be a string"),
-    (RunTaskParams, {"context": {}}, "params.context must be a list"),
-    (RunTaskParams, {"mode": "x"}, "params.mode 'x' is unknown; use agent, plan or ask"),
-    (RunTaskParams, {"workDoneToken": True}, "params.workDoneToken must be a string or an integer"),
+    (SteerParams, {"sessionId": "a", "text": True}, "params.text must be a string, not true"),
+    (RunTaskParams, {"context": {}}, "params.context must be a list, not an object"),
+    (RunTaskParams, {"mode": "x"}, 'params.mode must be agent, plan or ask, not "x"'),
+    (
+        RunTaskParams,
+        {"workDoneToken": True},
+        "params.workDoneToken must be a string or an integer up to 2^53, not true",
+    ),
     (
         RunTaskParams,
         {"context": [{"kind": "x"}]},
-        "params.context[0].kind 'x' is unknown; use file, selection, problems, changes or image",
+        'params.context[0].kind must be file, selection, problems, changes or image, not "x"',
     ),
     (
         RunTaskParams,
@@ -64,7 +68,11 @@ WRONG: list[tuple[Any, Any, str]] = [
         {"sessionId": "a", "revision": 1, "ops": [{}]},
         "params.ops[0].op is missing; it must be add, update, remove or move",
     ),
-    (PlanEditParams, {"sessionId": "a", "revision": 1.0, "ops": []}, "params.revision must be an integer"),
+    (
+        PlanEditParams,
+        {"sessionId": "a", "revision": 1.0, "ops": []},
+        "params.revision must be an integer up to 2^53, not 1.0",
+    ),
     (
         RunChecksParams,
         {"sessionId": "a", "target": {"item": "1", "uri": "b"}},

@@ -290,7 +290,7 @@ async def test_a_rewind_waits_for_an_accept_and_undoes_it(workspace: Path, repla
 
 WRONG: list[tuple[Json, str]] = [
     ({"checkpoint": 7, "scope": "everything"}, "cannot be rewound to the message 7"),
-    ({"checkpoint": 1, "scope": "files"}, "params.scope 'files' is unknown; use everything, conversation or fork"),
+    ({"checkpoint": 1, "scope": "files"}, 'params.scope must be everything, conversation or fork, not "files"'),
     ({"checkpoint": "1", "scope": "fork"}, "params.checkpoint must be"),
     ({"scope": "fork"}, "params.checkpoint is missing"),
 ]
