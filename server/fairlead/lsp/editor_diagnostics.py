@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.uris import file_path
 from fairlead.json_reader import WrongValue, read
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents

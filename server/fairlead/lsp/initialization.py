@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from fairlead.uris import file_path, is_local, path_problem
 from fairlead.json_reader import read_valid
 from fairlead.json_values import fields_of
 from fairlead.lsp import protocol as wire

@@ -8,7 +8,6 @@ from lsprotocol import types
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Request, Retrying
-from fairlead.uris import file_path
 from fairlead.json_reader import read
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.editor_code import EditorProvider
