@@ -16,6 +16,7 @@ from pygls.exceptions import JsonRpcMethodNotFound
 from fairlead.agent.errors import ErrorKind
 from fairlead.agent.events import StopReason
 from fairlead.agent.tool import ToolKind
+from fairlead.app.settings import MINIMUM
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import rpc
 from fairlead.lsp.editor_code import METHODS
@@ -27,7 +28,6 @@ from fairlead.lsp.protocol_messages import (
     SERVER_NOTIFICATIONS,
     SERVER_REQUESTS,
 )
-from fairlead.lsp.settings import MINIMUM
 from fairlead.session.settings import Settings
 from protocol.messages import goldens
 from protocol.page import ROOT, Page, blocks, column, names, plain, tables

@@ -12,6 +12,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.app.settings import read_settings
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.connection import ClientConnection
@@ -21,7 +22,6 @@ from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
-from fairlead.lsp.settings import read_settings
 from fairlead.models.anthropic.clouds import Cloud
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import is_sdk_loaded, load_sdk

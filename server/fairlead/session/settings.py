@@ -1,4 +1,4 @@
-"""The settings and their defaults. lsp/settings.py reads them from the wire."""
+"""The settings and their defaults. app/settings.py reads them from the wire."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fairlead.app.settings import read_settings
 from fairlead.code.servers.table import server_specs
-from fairlead.lsp.settings import read_settings
 from fairlead.session.settings import PlanSettings, Settings
 from protocol.page import ROOT
 

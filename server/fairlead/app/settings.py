@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
+from fairlead.app.language_server_settings import read_language_servers
 from fairlead.json_values import is_list, is_object
-from fairlead.lsp.language_server_settings import read_language_servers
 from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.environment import read_pattern
