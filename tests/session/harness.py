@@ -19,6 +19,7 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import CommandLayers
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
@@ -84,7 +85,12 @@ class SessionHarness:
         self.folder = folder
         buffers, editor = buffers or Documents(), editor or Editor()
         context = ServerContext(
-            buffers=buffers, editor=editor, choose_model=no_model, settings=Settings(), roots=Roots.of(folder)
+            buffers,
+            editor,
+            no_model,
+            Settings(),
+            CommandLayers(folder.parent / "state"),
+            roots=Roots.of(folder),
         )
         self.session = Session("0123456789ab", "", Roots.of(folder), context, lambda _: None, Journals().in_memory())
         approvals = Approvals(context.editor, self.session.id)

@@ -27,6 +27,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journals
 from fairlead.session.store.type_check import matches_type
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Roots
 from session.states import Change, changes, planning, proposing, recording, saying, states
 from tools.stand_ins import Documents, ScriptedUser
@@ -129,6 +130,7 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
         ScriptedUser("reject"),
         no_model,
         Settings(),
+        CommandLayers(folder),
         journals=journals,
         roots=root,
         restores_sessions=restores,

@@ -17,6 +17,7 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.paths import Roots
 from session.states import states
 from session.test_damaged import GOOD, no_model
@@ -93,7 +94,13 @@ async def test_fault_75_a_long_journal_is_loaded_without_blocking_the_loop(tmp_p
     journal.write(replace(states([])[-1], title="long", phase="running", updated=time.time(), messages=messages))
     journal.close()
     context = ServerContext(
-        Documents(), ScriptedUser("reject"), no_model, Settings(), journals=Journals(folder), roots=Roots.of(workspace)
+        Documents(),
+        ScriptedUser("reject"),
+        no_model,
+        Settings(),
+        CommandLayers(tmp_path / "storage"),
+        journals=Journals(folder),
+        roots=Roots.of(workspace),
     )
     sessions = Sessions(context, lambda _id, _told: lambda _: None, lambda _: None)
     async with responsive_loop():

@@ -133,7 +133,7 @@ async def test_l14_the_budget_excludes_the_question_about_a_language_server(tmp_
             lambda: ModelChoice(endpoint),
             settings,
             clock=lambda: user.time,
-            layers=CommandLayers(None),
+            layers=CommandLayers(tmp_path / "storage"),
             roots=roots,
         )
         session = Session("0123456789ab", "", roots, context, lambda _: None, Journals().in_memory())

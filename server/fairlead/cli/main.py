@@ -7,10 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-import platformdirs
-
 from fairlead import __version__
 from fairlead.agent.errors import ModelError
+from fairlead.app.state_folder import state_folder
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
@@ -22,7 +21,6 @@ from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import open_terminal
 from fairlead.cli.view.text import escape_hidden
 from fairlead.messages.history import clean_text
-from fairlead.models.anthropic.endpoint import without_password
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
 from fairlead.session.settings import Provider
@@ -369,14 +367,13 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
     return RunOptions(
         prompt=prompt,
         workspace=workspace,
-        storage=platformdirs.user_state_path("fairlead", appauthor=False) / "terminal",
+        storage=state_folder() / "terminal",
         resume=given.resume,
         adopt=real_path(_path(given.adopt)) if given.adopt else None,
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
         provider=given.provider or "",
         base_url=given.base_url,
-        address=_address(given),
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
@@ -424,15 +421,6 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
     except BadRecord as error:
         fail(f"{given.record} cannot be verified. {error}")
     return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable, given.allow_secret)
-
-
-def _address(given: argparse.Namespace) -> str:
-    """The address of the model, without a password; empty for the provider's usual one.
-
-    --base-url takes precedence over ANTHROPIC_BASE_URL, as in lsp/server.py.
-    """
-    environment = os.environ.get("ANTHROPIC_BASE_URL", "") if given.provider in (None, "anthropic") else ""
-    return without_password((given.base_url or environment).strip())
 
 
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:

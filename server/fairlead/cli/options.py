@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlead.app.endpoint import Credentials, choose_endpoint
+from fairlead.app.settings import read_settings
 from fairlead.session.record.document import SessionRecord
 from fairlead.session.settings import BashSettings
 from fairlead.workspace.paths import Roots
@@ -29,8 +31,6 @@ class RunOptions:
     model: str = ""
     provider: str = ""
     base_url: str = ""
-    address: str = ""
-    """The address of the model, for display. Empty: the provider's usual one."""
     max_tokens: int = 0
     """The longest answer, in tokens; 0: the default of Fairlead's server."""
     max_silence: int = 0
@@ -67,6 +67,11 @@ class RunOptions:
             "secrets.allow": list(self.opened_secrets),
         }
         return {name: value for name, value in given.items() if value}
+
+    @property
+    def address(self) -> str:
+        """The address of the model, without a password. Empty: the provider's usual one."""
+        return choose_endpoint(read_settings(self.settings)[0], Credentials()).shown_url or ""
 
 
 @dataclass(frozen=True)

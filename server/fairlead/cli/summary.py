@@ -53,7 +53,8 @@ def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     """The model, with its cloud, and its address if it is not the usual one."""
     cloud = LABELS.get(options.provider)
     on = f" on {cloud}" if cloud else ""
-    at = f" at {clean(options.address)}" if options.address else ""
+    address = options.address
+    at = f" at {clean(address)}" if address else ""
     return _field("Model", clean(name) + on + at, display)
 
 

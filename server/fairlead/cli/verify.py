@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-import platformdirs
 from rich.text import Text
 
+from fairlead.app.state_folder import state_folder
 from fairlead.cli.options import VerifyOptions
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden
@@ -69,7 +69,7 @@ class _Verification:
 
     async def _run(self, commands: Sequence[str]) -> None:
         # the sessions of `fairlead run` are saved in this folder, so commands must not read it
-        state = platformdirs.user_state_path("fairlead", appauthor=False)
+        state = state_folder()
         sandbox = await probe(self._roots, state / "layers")
         if sandbox.layers_folder is None:
             self._failed += 1

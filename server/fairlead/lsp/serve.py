@@ -95,8 +95,7 @@ def _use_one_heap() -> None:
 
 async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> None:
     """Ends the runs and their commands, and waits for all other tasks."""
-    await server.watcher.close()
-    await server.sessions.close()
+    await server.app.close()
     others = asyncio.all_tasks() - {serving, asyncio.current_task()}
     if others:
         await asyncio.wait(others)

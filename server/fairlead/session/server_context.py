@@ -30,6 +30,7 @@ class ServerContext:
     editor: Editor
     choose_model: Callable[[], ModelChoice]
     settings: Settings
+    layers: CommandLayers
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start, for durations."""
     now: Callable[[], float] = time.time
@@ -37,7 +38,6 @@ class ServerContext:
     watch: Callable[[Path], None] = lambda _: None
     """Called with each file whose changes on disk matter."""
     journals: Journals = field(default_factory=Journals)
-    layers: CommandLayers = field(default_factory=lambda: CommandLayers(None))
     roots: Roots = field(default_factory=Roots)
     """The folders that are open."""
     trusted: bool = True

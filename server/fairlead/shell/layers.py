@@ -8,8 +8,6 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-import platformdirs
-
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import BoxSettings, Layer
 from fairlead.shell.sandbox.probe import Capability, probe
@@ -19,22 +17,20 @@ from fairlead.workspace.paths import Roots
 class CommandLayers:
     """Opens the layers of a server's sessions.
 
-    `storage` is the front end's folder for our data, which sandboxed commands never see. None: layers are stored in a
-    folder in the home. `warn` gets a text for the user if the boxes of a workspace are weaker than docs/sandbox.md
-    promises: once per workspace, when its first layer is opened. `former_storage` is the folder before `storage`, in
-    which dead servers may have left layers.
+    `storage` is the folder for our data, which sandboxed commands never see. `warn` gets a text for the user if the
+    boxes of a workspace are weaker than docs/sandbox.md promises: once per workspace, when its first layer is opened.
+    `former_storage` is the folder before `storage`, in which dead servers may have left layers.
     """
 
     def __init__(
         self,
-        storage: Path | None,
+        storage: Path,
         warn: Callable[[str], None] = lambda _: None,
         former_storage: Path | None = None,
     ) -> None:
         self._warn, self._warned = warn, set[Roots]()
         self._former = former_storage
-        self._storage = [storage] if storage is not None else []
-        self._state = (storage or platformdirs.user_state_path("fairlead", appauthor=False)) / "layers"
+        self._storage, self._state = storage, storage / "layers"
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
         self._sweeping: asyncio.Future[None] | None = None
         """Set once the removal of dead layers in the former storage has begun. Nothing waits for it."""
@@ -73,7 +69,7 @@ class CommandLayers:
         if found.weakness and roots not in self._warned:
             self._warned.add(roots)
             self._warn(found.weakness)
-        return await found.layer(self._storage, settings)
+        return await found.layer([self._storage], settings)
 
 
 def _sweep(layers_folder: Path) -> None:

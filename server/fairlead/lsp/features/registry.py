@@ -61,7 +61,7 @@ NOTIFICATIONS: dict[str, NotificationHandler] = {
 
 def start_server(connection: ClientConnection, initialization: Initialization) -> AgentServer:
     """Creates the server for a client whose `initialize` is answered, and registers all handlers."""
-    server = AgentServer(connection)
+    server = AgentServer(connection, initialization)
     requests = {**REQUESTS, **STANDARD_REQUESTS}
     if not initialization.capabilities.diffs:
         requests[types.TEXT_DOCUMENT_CODE_ACTION] = documents.offer_actions
@@ -76,5 +76,4 @@ def start_server(connection: ClientConnection, initialization: Initialization) -
         await lifecycle.initialized(server, params)
 
     connection.feature(types.INITIALIZED)(on_initialized)
-    lifecycle.use_initialization(server, initialization)
     return server

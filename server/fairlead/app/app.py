@@ -1,0 +1,207 @@
+"""What all front ends share: the settings, the credentials, the workspace and the sessions of a process."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from fairlead.agent.errors import ModelError
+from fairlead.agent.model import Request, Retrying
+from fairlead.app.endpoint import Credentials, choose_endpoint
+from fairlead.app.settings import read_settings
+from fairlead.app.state_folder import state_folder
+from fairlead.app.warm_up import start_warm_up
+from fairlead.code.provider import Provider
+from fairlead.messages.parts import Message, Prompt
+from fairlead.models.common.prices import price_of
+from fairlead.models.factory import ModelChoice, open_model
+from fairlead.session.errors import RequestRefused
+from fairlead.session.events import SessionEvent
+from fairlead.session.report.listing import Row
+from fairlead.session.server_context import ServerContext
+from fairlead.session.sessions import Sessions
+from fairlead.session.settings import Settings
+from fairlead.session.store.journal import Journals
+from fairlead.shell.layers import CommandLayers
+from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
+from fairlead.workspace.paths import Roots
+from fairlead.workspace.watch import Watcher
+
+TEST_SYSTEM = "You are a coding agent. The user is checking whether you can be reached."
+TEST_PROMPT = "Answer with OK."
+
+
+class FrontEnd(Protocol):
+    """What sends the states and events to the user."""
+
+    def show_warning(self, text: str) -> None:
+        """Reports a problem that is not the result of a request."""
+        ...
+
+    def show_info(self, text: str) -> None:
+        """Reports that a problem is solved."""
+        ...
+
+    def subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
+        """Returns the sink for a session's events. `seq` is the number of events that were sent earlier."""
+        ...
+
+    def publish_list(self, rows: tuple[Row, ...]) -> None:
+        """Shows the list of all sessions."""
+        ...
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the client says once, at the start."""
+
+    folders: Sequence[tuple[Path, str]]
+    """The folders of the workspace with their names."""
+    is_trusted: bool
+    restores_sessions: bool
+    """See `ServerContext`."""
+    storage: Path | None
+    """The folder of the saved sessions and the layers. None: sessions are not saved."""
+    former_storage: Path | None
+    """The folder before `storage`."""
+
+
+class App:
+    """The sessions of a process and everything that they share."""
+
+    def __init__(
+        self,
+        start: Start,
+        front_end: FrontEnd,
+        buffers: Buffers,
+        editor: Editor,
+        diagnostics: DiagnosticsSource | None,
+        editor_code: Provider | None,
+    ) -> None:
+        """
+        Args:
+            diagnostics, editor_code: see `ServerContext`.
+        """
+        self.credentials = Credentials()
+        self._front_end = front_end
+        self._watcher = Watcher(self._changed_on_disk, self._others_changed)
+        self._reported: set[str] = set()
+        storage, former = start.storage, start.former_storage
+        self.context = ServerContext(
+            buffers,
+            editor,
+            self._choose_model,
+            Settings(),
+            CommandLayers(storage or state_folder(), front_end.show_warning, former),
+            watch=self._watcher.watch,
+            journals=Journals(
+                storage and storage / "sessions",
+                front_end.show_warning,
+                front_end.show_info,
+                former_folder=former and former / "sessions",
+            ),
+            roots=Roots().with_folders(start.folders),
+            trusted=start.is_trusted,
+            restores_sessions=start.restores_sessions,
+            diagnostics=diagnostics,
+            editor_code=editor_code,
+        )
+        self.sessions = Sessions(self.context, front_end.subscribe, front_end.publish_list)
+
+    def use_settings(self, given: Any) -> str:
+        """Applies settings as `read_settings` reads them. Returns a warning if there are new problems, else ""."""
+        self.context.settings, problems = read_settings(given, self.context.settings)
+        new = [problem.removesuffix(".") for problem in problems if problem not in self._reported]
+        self._reported.update(problems)
+        return f"Some values in Fairlead's settings are ignored: {'; '.join(new)}." if new else ""
+
+    def prepare(self) -> None:
+        """Prepares the first run, and opens the workspace."""
+        if not self.context.settings.replay:
+            start_warm_up()
+        self._open_workspace()
+
+    def trust(self, is_trusted: bool) -> None:
+        """The user trusts the workspace, or no longer does."""
+        self.context.trusted = is_trusted
+        self._open_workspace()
+
+    def change_folders(self, removed: Collection[Path], added: Sequence[tuple[Path, str]]) -> None:
+        """Removes and adds folders. The workspace's trust applies to added ones too."""
+        before = [(root.path, root.name) for root in self.context.roots.folders if root.path not in removed]
+        self.context.roots = self.context.roots.with_folders([*before, *added])
+        self.sessions.change_folders()
+        self._open_workspace()
+
+    def _open_workspace(self) -> None:
+        """Restores the sessions and starts to probe the sandbox, unless `ServerContext.workspace` refuses."""
+        with contextlib.suppress(RequestRefused):
+            self.sessions.restore()
+            self.context.layers.start_probe(self.context.workspace())
+
+    async def warm(self, session_id: str | None) -> None:
+        """Prepares the next run of a session; None: of a new one.
+
+        Raises:
+            WrongRequest, RequestRefused: as `Sessions.get` and `ServerContext.workspace`.
+        """
+        roots = self.context.workspace()
+        if session_id is None:
+            connecting = self.context.spare_model.connect(self._choose_model())
+        else:
+            connecting = (await self.sessions.get(session_id)).warm()
+        await asyncio.gather(self.context.layers.capability(roots), connecting)
+
+    async def test_model(self) -> str:
+        """Sends a small request to the model, so that the user knows whether the model answers. Returns its name.
+
+        Raises:
+            RequestRefused: the request failed, even if a run would send it again.
+        """
+        model = open_model(self._choose_model())
+        request = Request(TEST_SYSTEM, (), [Message("user", (Prompt(TEST_PROMPT),))])
+        try:
+            async with contextlib.aclosing(model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, Retrying):  # the user is waiting, so the first failure is the answer
+                        raise RequestRefused(event.reason)
+        except ModelError as error:
+            raise RequestRefused(str(error)) from error
+        finally:
+            await model.aclose()
+        return model.name
+
+    def warn_about_cost_limit(self) -> None:
+        """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""
+        settings = self.context.settings
+        name = settings.model
+        if settings.budget.cost_usd <= 0 or settings.replay or price_of(name) is not None:
+            return
+        text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
+        if text not in self._reported:
+            self._reported.add(text)
+            self._front_end.show_warning(f"{text} Set budget.tokens or budget.minutes instead.")
+
+    def prepare_exit(self) -> None:
+        """Runs that end from now on count as interrupted."""
+        for session in self.sessions:
+            session.prepare_exit()
+
+    async def close(self) -> None:
+        """Ends the runs and their commands."""
+        await self._watcher.close()
+        await self.sessions.close()
+
+    def _choose_model(self) -> ModelChoice:
+        settings = self.context.settings
+        replay = Path(os.path.expanduser(settings.replay)) if settings.replay else None
+        return ModelChoice(choose_endpoint(settings, self.credentials), replay)
+
+    def _changed_on_disk(self, paths: Collection[Path]) -> None:
+        self.sessions.observe(paths)
+
+    def _others_changed(self) -> None:
+        self.sessions.compare_files()
