@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, compress, filterfalse
 from operator import attrgetter, is_not, methodcaller
 from types import MappingProxyType
-from typing import Any
 
 from fairlead.edits.cached_derivation import cached_derivation
 from fairlead.edits.merge import MergeConflict, Region, merged
@@ -314,9 +313,9 @@ def amended(proposal: Proposal, text: str) -> Proposal:
     return proposal.with_text(text, None, by_hand=True).rebased(proposal.current)
 
 
-def precomputed(change: Callable[..., Changeset], before: Changeset, *arguments: Any) -> Changeset:
+def precomputed(change: Callable[[Changeset], Changeset], before: Changeset) -> Changeset:
     """Applies a change, and precomputes the proposals that it changed (`Proposal.precompute`)."""
-    after = change(before, *arguments)
+    after = change(before)
     precompute_all(after.get(path) for path in changed_paths(before, after))
     return after
 

@@ -3,8 +3,8 @@
 import asyncio
 import copy
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fairlead.edits import changeset as cs
 from fairlead.edits.bad_bytes import added_bad_bytes
@@ -29,6 +29,10 @@ The next attempt runs on the event loop, where nothing interrupts it.
 """
 
 CHANGED = "The user changed {name} at the same moment, so nothing was proposed. Read it again, then edit it."
+
+
+_Change = Callable[[Changeset], Changeset]
+"""A change of the proposals. Pure, because it may run in a thread, and again on the event loop."""
 
 
 class Files(FileView):
@@ -161,7 +165,16 @@ class Files(FileView):
         if known is None or known.base is not None:
             self.user_files.check_can_hold(source, text, known and known.proposed)
         current = self.current(path) if known is None and not self.proposal(path) else None
-        await self._apply(path, cs.propose, current, text, author, raw, self.raw_of_renamed(path), over=over)
+        change = partial(
+            cs.propose,
+            path=str(path),
+            current=current,
+            proposed=text,
+            author=author,
+            raw=raw,
+            moved_raw=self.raw_of_renamed(path),
+        )
+        await self._apply(path, change, current, text, over=over)
         if known is None:
             self.user_files.note_proposed(source)
 
@@ -191,9 +204,18 @@ class Files(FileView):
                 another encoding; the file cannot be edited, or the user rejected the same change before.
         """
         check_place(self.roots, path)
-        arguments = (str(path), before, after, author, raw, self.raw_of_renamed(path), is_text)
+        change = partial(
+            cs.capture,
+            path=str(path),
+            before=before,
+            after=after,
+            author=author,
+            raw=raw,
+            moved_raw=self.raw_of_renamed(path),
+            is_text=is_text,
+        )
         try:
-            changes = await self._compute(cs.capture, *arguments)
+            changes = await self._compute(path, change, before, after)
         except MergeConflict as error:
             what = "the same lines" if raw.data is None else "the file"
             raise WorkspaceError(f"{what} got another change while the command ran") from error
@@ -260,7 +282,8 @@ class Files(FileView):
         """
         check_place(self.roots, path)
         await self.user_files.preload(path)
-        await self._apply(path, cs.delete, self._existing(path), author)
+        current = self._existing(path)
+        await self._apply(path, partial(cs.delete, path=str(path), current=current, author=author), current)
 
     async def rename(self, path: Path, new_path: Path, author: Author) -> None:
         """Proposes another path for a file.
@@ -282,7 +305,8 @@ class Files(FileView):
                 f"{self.roots.relative(new_path)} exists{until}. Choose another name, or write its new content with "
                 f"write_file and delete {self.roots.relative(path)}."
             )
-        await self._apply(path, cs.rename, str(new_path), current, author)
+        change = partial(cs.rename, path=str(path), new_path=str(new_path), current=current, author=author)
+        await self._apply(path, change, current)
         self.read_tracker.note(new_path, self._read_or_none(new_path))
 
     def _is_taken(self, path: Path) -> bool:
@@ -296,30 +320,35 @@ class Files(FileView):
             return True
         return self.user_files.text(path, binary=True) is not None
 
-    async def _compute(self, change: Callable[..., Changeset], path: str, *arguments: Any) -> Changeset:
-        """The changeset after a change to one file. Does not apply it. Runs in a thread if a text is long."""
+    async def _compute(self, path: Path, change: _Change, *texts: str | None) -> Changeset:
+        """The changeset after a change to one file. Does not apply it. Runs in a thread if a text is long.
+
+        Args:
+            texts: those that the change compares, in addition to the file's proposal.
+        """
         before = self._changes
-        if not self._is_long(path, *arguments):
-            return change(before, path, *arguments)
-        changes = await asyncio.to_thread(cs.precomputed, change, before, path, *arguments)
+        if not self._is_long(path, *texts):
+            return change(before)
+        changes = await asyncio.to_thread(cs.precomputed, change, before)
         if before is self._changes:
             return changes
         # not in a thread again: while the user types, that might never succeed
-        return change(self._changes, path, *arguments)
+        return change(self._changes)
 
-    def _is_long(self, path: str, *arguments: Any) -> bool:
-        known = self._changes.get(path) or self._changes.for_target(path)
-        return is_long(*arguments, *((known.base, known.current, known.proposed) if known is not None else ()))
+    def _is_long(self, path: Path, *texts: str | None) -> bool:
+        known = self._changes.get(str(path)) or self._changes.for_target(str(path))
+        return is_long(*texts, *((known.base, known.current, known.proposed) if known is not None else ()))
 
-    async def _apply(
-        self, path: Path, change: Callable[..., Changeset], *arguments: Any, over: str | None = None
-    ) -> None:
+    async def _apply(self, path: Path, change: _Change, *texts: str | None, over: str | None = None) -> None:
         """Applies a tool's change.
+
+        Args:
+            texts: as for `_compute`.
 
         Raises:
             WorkspaceError: the file's text is no longer `over`, or the user rejected the same change before.
         """
-        changes = await self._compute(change, str(path), *arguments)
+        changes = await self._compute(path, change, *texts)
         if over is not None and self.read(path) != over:
             raise WorkspaceError(CHANGED.format(name=self.roots.relative(path)))
         self._check_rejections(changes)
@@ -365,11 +394,12 @@ class Files(FileView):
                 before, proposal = self._changes, self.proposal(path)
                 if proposal is None:
                     break
-                arguments = before, str(path), self._current_or_none(path)
-                if attempt < MAX_THREAD_ATTEMPTS and self._is_long(*arguments[1:]):
-                    changes = await asyncio.to_thread(cs.precomputed, cs.observe, *arguments)
+                current = self._current_or_none(path)
+                change = partial(cs.observe, path=str(path), current=current)
+                if attempt < MAX_THREAD_ATTEMPTS and self._is_long(path, current):
+                    changes = await asyncio.to_thread(cs.precomputed, change, before)
                 else:
-                    changes = cs.observe(*arguments)
+                    changes = change(before)
                 if not allowed():
                     return
                 if before is self._changes:

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 LONG = 200_000  # characters or bytes; comparing so many takes tens of milliseconds
 MAX_BLOCKED = 0.01  # seconds; short, because answering a request takes several turns of the loop
 
 T = TypeVar("T")
+Inputs = TypeVarTuple("Inputs")
 
 
 class Yielder:
@@ -44,6 +45,6 @@ def is_long(*values: object) -> bool:
     return sum(len(value) for value in values if isinstance(value, str)) > LONG
 
 
-async def compute(work: Callable[..., T], *arguments: Any) -> T:
+async def compute(work: Callable[[*Inputs], T], *arguments: *Inputs) -> T:
     """The result of a pure function. It runs in a thread if the texts among its arguments are long."""
     return await asyncio.to_thread(work, *arguments) if is_long(*arguments) else work(*arguments)
