@@ -212,7 +212,7 @@ class _Case:
             self._editor.open(self._file, self._shown)
         await self._propose()
         before = self._state()
-        [outcome] = await decisions.accept(session, Target(), None)
+        [outcome] = await decisions.accept(session.review, Target(), None)
         if outcome.outcome != "applied":
             assert self._must_refuse(), (self._about, outcome)
             assert "then try again" in outcome.message
@@ -223,7 +223,7 @@ class _Case:
         after = self._state()
         for step, expected in ((undo.undo, before), (undo.redo, after), (undo.undo, before)):
             try:
-                [outcome] = await step(session)
+                [outcome] = await step(session.review)
             except RequestRefused as error:
                 raise AssertionError((self._about, step)) from error
             assert outcome.outcome == "applied", (self._about, step, outcome)

@@ -60,7 +60,7 @@ class BoxedSession:
     async def accept(self, *names: str) -> list[HunkOutcome]:
         """Accepts the proposals for some files; without names, all."""
         changes = tuple(Change(str(self.folder / name)) for name in names)
-        return await decisions.accept(self.session, Target(changes) if changes else Target(), None)
+        return await decisions.accept(self.session.review, Target(changes) if changes else Target(), None)
 
     @property
     def tree(self) -> Tree:

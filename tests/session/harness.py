@@ -119,17 +119,17 @@ class SessionHarness:
         return self.session.files.read(self.folder / name)
 
     def accept(self, name: str | None = None) -> list[str]:
-        return [hunk.outcome for hunk in run_sync(decisions.accept(self.session, self._target(name), None))]
+        return [hunk.outcome for hunk in run_sync(decisions.accept(self.session.review, self._target(name), None))]
 
     def reject(self, name: str | None = None) -> list[str]:
-        return [hunk.outcome for hunk in run_sync(decisions.reject(self.session, self._target(name), None))]
+        return [hunk.outcome for hunk in run_sync(decisions.reject(self.session.review, self._target(name), None))]
 
     def undo(self) -> bool:
         """Returns whether the undo was done."""
-        return self._succeeds(undo.undo(self.session))
+        return self._succeeds(undo.undo(self.session.review))
 
     def redo(self) -> bool:
-        return self._succeeds(undo.redo(self.session))
+        return self._succeeds(undo.redo(self.session.review))
 
     def _succeeds(self, work: Coroutine[Any, Any, list[Any]]) -> bool:
         try:

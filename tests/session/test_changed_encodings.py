@@ -28,7 +28,7 @@ def harness(tmp_path: Path, documents: Documents) -> SessionHarness:
 
 def accept(harness: SessionHarness, *, overwrite: bool = False) -> tuple[str, str]:
     """Accepts the only change. Returns the outcome and its message."""
-    [outcome] = run_sync(decisions.accept(harness.session, Target(), None, overwrite))
+    [outcome] = run_sync(decisions.accept(harness.session.review, Target(), None, overwrite))
     return outcome.outcome, outcome.message
 
 
@@ -81,7 +81,7 @@ def test_a_file_of_which_a_command_changes_only_the_encoding(harness: SessionHar
     assert path.read_bytes() == old and len(harness.session.files.changes) == 1
     assert harness.redo()
     assert path.read_bytes() == new
-    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session, "1"))] == ["applied"]
+    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session.review, "1"))] == ["applied"]
     assert path.read_bytes() == old
     capture_changes(harness, change("a.txt", old, new))
     assert capture_changes(harness, change("a.txt", new, old)) == [f"{report} (now as on disk)."]
@@ -182,7 +182,7 @@ def test_a_file_is_renamed_and_gets_another_encoding(harness: SessionHarness) ->
     assert contents() == {"a.txt": MARK + b"one\n"}
     assert harness.redo()
     assert contents() == {"b.txt": b"one\n"}
-    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session, "1"))] == ["applied"]
+    assert [outcome.outcome for outcome in run_sync(undo_item(harness.session.review, "1"))] == ["applied"]
     assert contents() == {"a.txt": MARK + b"one\n"}
     assert harness.undo()
     assert contents() == {"b.txt": b"one\n"}

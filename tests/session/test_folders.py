@@ -66,15 +66,15 @@ async def test_a_moved_and_a_removed_folder_are_gone(editor: type[Editor]) -> No
         after = ["keep/", "keep/d", "lib/", "lib/a", "lib/sub/", "lib/sub/b"]
         assert await seen(agent) == after
         assert agent.tree == before
-        await decisions.reject(agent.session, Target(), None)
+        await decisions.reject(agent.session.review, Target(), None)
         assert await seen(agent) == paths_in(before)
-        await undo.undo(agent.session)
+        await undo.undo(agent.session.review)
         messages = [outcome.message for outcome in await agent.accept()]
         assert sorted(filter(None, messages)) == [FOLDER_REMOVED.format(name=name) for name in ("old", "src")]
         assert paths_in(agent.tree) == after
-        await undo.undo(agent.session)
+        await undo.undo(agent.session.review)
         assert agent.tree == before
-        await undo.redo(agent.session)
+        await undo.redo(agent.session.review)
         assert paths_in(agent.tree) == after
 
 
@@ -98,7 +98,7 @@ async def test_a_folder_that_a_command_empties_stays() -> None:
         assert await seen(agent) == ["src/"]
         await agent.accept()
         assert paths_in(agent.tree) == ["src/"]
-        await undo.undo(agent.session)
+        await undo.undo(agent.session.review)
         await agent.bash("rmdir src")
         assert await seen(agent) == []
         await agent.accept()
@@ -145,11 +145,11 @@ async def test_a_folder_takes_the_place_of_a_file(editor: type[Editor]) -> None:
         await agent.bash("rm lib; mv src lib")
         assert {each.outcome for each in await agent.accept()} == {"applied"}
         assert paths_in(agent.tree) == ["lib/", "lib/deep/", "lib/deep/a"]
-        assert {each.outcome for each in await undo.undo(agent.session)} == {"applied"}
+        assert {each.outcome for each in await undo.undo(agent.session.review)} == {"applied"}
         assert agent.tree == before
-        await undo.redo(agent.session)
+        await undo.redo(agent.session.review)
         (agent.folder / "lib" / "mine").write_text("mine\n")
-        outcomes = {each.path.name: (each.outcome, each.message) for each in await undo.undo(agent.session)}
+        outcomes = {each.path.name: (each.outcome, each.message) for each in await undo.undo(agent.session.review)}
         assert outcomes == {"lib": ("failed", "lib is a folder, not a file."), "a": ("applied", "")}
         assert paths_in(agent.tree) == ["lib/", "lib/mine", "src/", "src/deep/", "src/deep/a"]
 
@@ -204,8 +204,8 @@ async def _compare(paths: list[str], commands: list[str], editor: type[Editor]) 
             wanted = without_new_empty_folders(tree_of(plain), folders)
             assert agent.tree == wanted
             assert await seen(agent) == listing(plain).splitlines()
-            if agent.session.decisions.done:
-                await undo.undo(agent.session)
+            if agent.session.review.decisions.done:
+                await undo.undo(agent.session.review)
                 assert agent.tree == before
-                await undo.redo(agent.session)
+                await undo.redo(agent.session.review)
                 assert agent.tree == wanted

@@ -40,7 +40,7 @@ class Desk:
 
     @property
     def decisions(self) -> DecisionLog:
-        return self.session.decisions
+        return self.session.review.decisions
 
     @property
     def proposal(self) -> Proposal:
@@ -55,13 +55,13 @@ class Desk:
         assert self.harness.call("write_file", path="a.txt", content=text) is not None
 
     def amend(self, text: str) -> None:
-        run_sync(decisions.amend(self.session, self.path, text, None))
+        run_sync(decisions.amend(self.session.review, self.path, text, None))
 
     def accept(self, ids: list[str], overwrite_user_lines: bool) -> None:
-        run_sync(decisions.accept(self.session, self._target(ids), None, overwrite_user_lines))
+        run_sync(decisions.accept(self.session.review, self._target(ids), None, overwrite_user_lines))
 
     def reject(self, ids: list[str]) -> None:
-        run_sync(decisions.reject(self.session, self._target(ids), None))
+        run_sync(decisions.reject(self.session.review, self._target(ids), None))
 
     def undo(self) -> None:
         if not self.harness.undo():

@@ -25,18 +25,18 @@ def test_a_rewind_restores_the_files_and_the_proposals(
         trees = {0: harness.tree}  # by the number of decisions
         for step in without_typing(before):
             play(harness, step)
-            trees[len(session.decisions.done)] = harness.tree
-        checkpoint = session.decision_history.add_checkpoint(session.snapshot(), "prompt")
-        then, earlier = seen(harness), session.decisions.done
+            trees[len(session.review.decisions.done)] = harness.tree
+        checkpoint = session.review.history.add_checkpoint(session.snapshot(), "prompt")
+        then, earlier = seen(harness), session.review.decisions.done
         left = len(earlier)
         for step in without_typing(after):
-            count = len(session.decisions.done)
+            count = len(session.review.decisions.done)
             play(harness, step)
-            if step[0] != "redo" and len(session.decisions.done) > count:
+            if step[0] != "redo" and len(session.review.decisions.done) > count:
                 left = min(left, count)  # what was undone cannot be redone anymore
-        left = min(left, len(session.decisions.done))
+        left = min(left, len(session.review.decisions.done))
         result = run_sync(rewind(session, checkpoint))
-        assert (result.not_undone, session.decisions.done) == ((), earlier[:left])
+        assert (result.not_undone, session.review.decisions.done) == ((), earlier[:left])
         assert harness.tree == trees[left]
         if left == len(earlier):
             assert seen(harness) == then

@@ -119,7 +119,7 @@ class File:
         chosen = set(states) if as_whole else numbers & states.keys()
         if not (as_whole or chosen):
             return
-        run_sync(decisions.accept(self.session, self._target(chosen), None, over_mine))
+        run_sync(decisions.accept(self.session.review, self._target(chosen), None, over_mine))
         if as_whole and "conflict" in states.values() and not over_mine:
             return
         self.model.accept(chosen, over_mine)
@@ -136,7 +136,7 @@ class File:
         as_whole = self.proposed_mode is not None
         chosen = set(self.model.states()) if as_whole else numbers & self.model.states().keys()
         if as_whole or chosen:
-            run_sync(decisions.reject(self.session, self._target(chosen), None))
+            run_sync(decisions.reject(self.session.review, self._target(chosen), None))
             self.model.reject(chosen)
             self.proposed_mode = None
 
@@ -153,7 +153,7 @@ class File:
         wanted = self._without(undone, item)
         before = self.state
         try:
-            outcomes = [each.outcome for each in run_sync(undo_item(self.session, item))]
+            outcomes = [each.outcome for each in run_sync(undo_item(self.session.review, item))]
         except RequestRefused:
             assert wanted == before
             return
@@ -199,7 +199,7 @@ class File:
         self.authors = {number: self.authors[number] for number in self.model.states()}
         origins = map(proposal.origin, proposal.hunks)
         assert [origin.item_id for origin in origins if origin is not None] == [*self.authors.values()]
-        outcomes = hunk_outcomes(self.session.files.changes, self.session.decisions)
+        outcomes = hunk_outcomes(self.session.files.changes, self.session.review.decisions)
         accepted = {each.item_id for each in outcomes if each.outcome == "accepted"}
         assert accepted == {item for item, _ in self.accepts}
 
@@ -242,7 +242,7 @@ def test_each_decision_can_be_undone_and_redone(start: list[int], steps: list[tu
         states: list[tuple[Any, ...]] = []
         for what, *given_values in [*writes, *(step for step in steps if step not in writes)]:
             getattr(file, what)(*given_values)
-            states = [*states[: len(file.session.decisions.done)], file.seen]
+            states = [*states[: len(file.session.review.decisions.done)], file.seen]
         for state in reversed(states[:-1]):
             assert file.desk.harness.undo()
             assert file.seen == state
@@ -291,7 +291,7 @@ def play(harness: SessionHarness, step: tuple[Any, ...]) -> None:
             run_sync(harness.session.files.observe_all())
         case "undo_item", item:
             with contextlib.suppress(RequestRefused):
-                run_sync(undo_item(harness.session, item))
+                run_sync(undo_item(harness.session.review, item))
         case "write_file", item, name, text:
             call(harness, item, "write_file", path=name, content=text)
         case "delete_file", item, name:
@@ -309,10 +309,10 @@ def call(harness: SessionHarness, item: str, tool: str, **given: str) -> None:
 
 def undo_completely(harness: SessionHarness, item: str) -> None:
     """Undoes an item until nothing of it can be undone anymore."""
-    for _ in range(len(harness.session.decisions.done) + 1):
+    for _ in range(len(harness.session.review.decisions.done) + 1):
         before = seen(harness)
         try:
-            outcomes = {each.outcome for each in run_sync(undo_item(harness.session, item))}
+            outcomes = {each.outcome for each in run_sync(undo_item(harness.session.review, item))}
         except RequestRefused:
             assert seen(harness) == before
             return
@@ -339,7 +339,7 @@ def test_the_undo_of_an_item_can_be_undone_while_the_agent_proposes_to_rename_th
     harness.call("write_file", path="a", content="1\n")
     harness.accept()
     harness.call("rename_file", path="a", new_path="b")
-    run_sync(undo_item(harness.session, "1"))
+    run_sync(undo_item(harness.session.review, "1"))
     assert harness.tree == {}
     assert harness.undo() and harness.tree == {"a": "1\n"}
     assert harness.redo() and harness.tree == {}
@@ -355,11 +355,11 @@ def test_a_file_is_not_restored_where_the_agent_proposes_to_move_another_one(tmp
     harness.call("delete_file", path="a")
     harness.accept()
     harness.call("rename_file", path="b", new_path="a")
-    [outcome] = run_sync(undo_item(harness.session, "1"))
+    [outcome] = run_sync(undo_item(harness.session.review, "1"))
     reason = "a: the agent proposes to rename a file to this path. Reject that first."
     assert (outcome.outcome, outcome.message, harness.tree) == ("failed", reason, {"b": "b"})
     harness.reject()
-    run_sync(undo_item(harness.session, "1"))
+    run_sync(undo_item(harness.session.review, "1"))
     assert harness.tree == {"a": "a", "b": "b"}
 
 
@@ -371,9 +371,9 @@ def test_a_new_file_that_another_item_changed_since_stays(tmp_path: Path) -> Non
     harness.item_id = "2"
     harness.call("edit_file", path="a", old_text="one", new_text="two")
     harness.accept()
-    [outcome] = run_sync(undo_item(harness.session, "1"))
+    [outcome] = run_sync(undo_item(harness.session.review, "1"))
     reason = "a has been changed again since. Undo that first, or edit the file yourself."
     assert (outcome.outcome, outcome.message, harness.tree) == ("failed", reason, {"a": "two\n"})
     for item in ("2", "1"):
-        run_sync(undo_item(harness.session, item))
+        run_sync(undo_item(harness.session.review, item))
     assert harness.tree == {}

@@ -52,7 +52,7 @@ async def rewind(session: Session, checkpoint_id: int) -> Rewound:
 
 async def _undo_and_restore(session: Session, checkpoint: Checkpoint) -> list[HunkOutcome]:
     session.cancel()  # its background commands belong to the later conversation
-    outcomes = await undo_later(session, checkpoint.decisions)
+    outcomes = await undo_later(session.review, checkpoint.decisions)
     await session.adopt(rewound(session.snapshot(), checkpoint))
     return outcomes
 
@@ -89,7 +89,7 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
 
 
 def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:
-    found = next((each for each in session.decision_history.checkpoints if each.id == checkpoint_id), None)
+    found = next((each for each in session.review.history.checkpoints if each.id == checkpoint_id), None)
     if found is None:
         raise WrongRequest(f"This session cannot be rewound to the message {checkpoint_id}. Open the session again.")
     return found
@@ -107,7 +107,7 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
     session.is_rewinding = True
     try:
         await session.wait_for_end()
-        async with session.reviewing:
+        async with session.review.lock:
             yield
     finally:
         session.is_rewinding = False

@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,19 +12,19 @@ from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
-from fairlead.edits.undo import DecisionLog
 from fairlead.errors import ToolError
 from fairlead.messages.history import History
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
-from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.publisher import Publisher
+from fairlead.session.review.checks import UserChecks
+from fairlead.session.review.review import Review
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
@@ -72,14 +71,10 @@ class Session:
         self.files = Files(roots, context.buffers, context.watch, context.opened_secrets)
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
-        self.decision_history = DecisionHistory()
         self.history = History()
         self.editor = TimedEditor(context.editor, context.clock)
-        self.reviewing = asyncio.Lock()
-        """Held while a decision, an undo or a rewind changes the proposals."""
-        self.awaiting_report = asyncio.Event()
-        """Set while a decision or an undo waits for the editor to report documents that the editor has changed."""
-        self.approvals = Approvals(self.editor, session_id)
+        approvals = Approvals(self.editor, session_id)
+        self.review = Review(self.files, self.feedback, self.editor, approvals, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
             self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
@@ -88,9 +83,18 @@ class Session:
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock, self.publish
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
-        self.check_queue = CheckQueue()
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
         self._run = CurrentRun()
+        self.user_checks = UserChecks(
+            context,
+            self.review,
+            self.plan,
+            self.evidence,
+            self.commands,
+            CheckQueue(),
+            self._run,
+            self.publish,
+        )
         self._prompt_count = 0
         """Increases with each prompt, continuation and message from the user; starts at 0 in each process."""
         self.is_rewinding = False
@@ -98,7 +102,7 @@ class Session:
         self._exiting = False
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._publisher = Publisher(
-            self.plan, self.files, self.evidence, lambda: self.decisions, self.journal_writer, sink
+            self.plan, self.files, self.evidence, lambda: self.review.decisions, self.journal_writer, sink
         )
         self._agent_builder = AgentBuilder(
             context=context,
@@ -109,8 +113,8 @@ class Session:
             evidence=self.evidence,
             commands=self.commands,
             code=self._code,
-            check_queue=self.check_queue,
-            approvals=self.approvals,
+            check_queue=self.user_checks.queue,
+            approvals=approvals,
             editor=self.editor,
             emit=self.publish,
         )
@@ -129,16 +133,6 @@ class Session:
     def running(self) -> bool:
         """Whether there is a run. A run counts from its request until it has ended, even if it was stopped before."""
         return self._run.is_active
-
-    @property
-    def runs(self) -> int:
-        """How many runs have begun in this process."""
-        return self._run.begun
-
-    @property
-    def decisions(self) -> DecisionLog:
-        """The decisions that can be undone and redone."""
-        return self.decision_history.decisions
 
     def change_folders(self, roots: Roots) -> None:
         """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
@@ -198,7 +192,7 @@ class Session:
                 stopped = True
         checkpoint = None
         if task.continues is None:
-            checkpoint = self.decision_history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
+            checkpoint = self.review.history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
             self.feedback.plan_edited(self.plan.begin_prompt())
         self.mode = task.mode or self.mode
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
@@ -265,7 +259,7 @@ class Session:
     def discard_changes(self) -> None:
         """Discards all proposals and decisions; the user's files do not change."""
         self.files.changes = Changeset()
-        self.decision_history.discard_decisions()
+        self.review.history.discard_decisions()
         self.publish()
 
     def cancel(self) -> None:
@@ -296,7 +290,7 @@ class Session:
         self.cancel()
         await self._run.wait_for_end()
         await self._agent_builder.wait_for_stopped_calls()
-        await self.check_queue.aclose()
+        await self.user_checks.queue.aclose()
         await self._code.aclose()
         await self.commands.aclose()
         await self.evidence.aclose()
@@ -310,22 +304,13 @@ class Session:
         Raises:
             WrongRequest: no command or check had this handle.
         """
-        if await self.check_queue.stop(handle):
+        if await self.user_checks.queue.stop(handle):
             return
         try:
             command = self.commands.background.get(handle)
         except ToolError as error:
             raise WrongRequest(str(error)) from error
         await command.stop()
-
-    @asynccontextmanager
-    async def review(self) -> AsyncGenerator[None]:
-        """Holds `reviewing` while the block lasts, and publishes at its end, even if the block raises."""
-        async with self.reviewing:
-            try:
-                yield
-            finally:
-                self.publish()
 
     def publish(self, event: Event | None = None) -> None:
         """Records an event of a run or a check, and updates the evidence. `Outbox` decides when it is saved and sent.
@@ -370,11 +355,11 @@ class Session:
             models=self.evidence.recorder.models,
             changes=self.files.changes,
             edits_version=self.files.version,
-            decisions=self.decisions,
+            decisions=self.review.decisions,
             rejected=self.files.rejections.all,
             pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
-            checkpoints=self.decision_history.checkpoints,
+            checkpoints=self.review.history.checkpoints,
         )
 
     async def restore(self, state: SessionState) -> None:
@@ -396,7 +381,7 @@ class Session:
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self._publisher.plan_version = state.plan.version
-        self.decision_history.restore(state)
+        self.review.history.restore(state)
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
         self.evidence.restore(state)
@@ -447,8 +432,8 @@ class Session:
         """
         self.files.report_changes(paths)
         # during a decision, the change may be its own edit; a decision reads its files again at the end
-        if not self.reviewing.locked():
-            await self.files.observe(paths, lambda: not self.reviewing.locked())
+        if not self.review.lock.locked():
+            await self.files.observe(paths, lambda: not self.review.lock.locked())
             self.publish()
 
     async def _take_feedback(self) -> list[Prompt | Note]:

@@ -323,7 +323,7 @@ class Sessions:
         self._deleted.add(session_id)
         self._schedule_list()
         await session.close()
-        async with session.reviewing:
+        async with session.review.lock:
             session.discard_changes()
         try:
             session.journal_writer.journal.delete()

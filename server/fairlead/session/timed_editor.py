@@ -1,5 +1,6 @@
 """The editor port of one session. Measures how long a run waits for the user, which its time limit excludes (L14)."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -33,6 +34,8 @@ class TimedEditor:
         self._open = Counter[_Wait]()
         self._counted_at = 0.0
         self._waited = 0.0
+        self.awaiting_report = asyncio.Event()
+        """Set while a decision or an undo waits for the editor to report documents that the editor has changed."""
 
     @property
     def waited_seconds(self) -> float:

@@ -21,7 +21,7 @@ async def run(server: AgentServer, params: RunChecksParams) -> wire.CheckResults
     """`agent/checks/run`: runs checks with all proposed changes, with some of them, or with none."""
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
-    results = await run_checks(session, command, _chosen(session, params))
+    results = await run_checks(session.user_checks, command, _chosen(session, params))
     return {"results": [check_result(result) for result in results]}
 
 
@@ -29,7 +29,7 @@ async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.
     """`agent/checks/minimize`: searches for the smallest set of changes with which checks pass."""
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
-    return smallest_set(await find_smallest_set(session, command))
+    return smallest_set(await find_smallest_set(session.user_checks, command))
 
 
 def check_accepted(server: AgentServer, session: Session) -> None:
@@ -37,12 +37,16 @@ def check_accepted(server: AgentServer, session: Session) -> None:
 
     Does nothing unless the settings require these checks, some changes are undecided, and a check is set.
     """
-    if not (server.context.settings.check.after_partial_accept and len(session.files.changes) and find_checks(session)):
+    if not (
+        server.context.settings.check.after_partial_accept
+        and len(session.files.changes)
+        and find_checks(session.user_checks)
+    ):
         return
 
     async def work() -> None:
         try:
-            results = await run_checks(session, None, [])
+            results = await run_checks(session.user_checks, None, [])
         except RequestRefused as error:
             server.show_warning(str(error))
             return
@@ -71,7 +75,7 @@ def _chosen(session: Session, params: RunChecksParams) -> list[Change] | None:
         raise WrongRequest("params.base and params.target cannot be combined")
     if target is None:
         return [] if base else None
-    selections, missing = resolve_target(session, session_target(session, target), None)
+    selections, missing = resolve_target(session.files, session_target(session, target), None)
     if missing:
         raise RequestRefused(missing[0].message)
     chosen: list[Change] = []

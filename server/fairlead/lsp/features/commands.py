@@ -67,10 +67,10 @@ def _review_command(handler: Handler) -> Handler:
     @wraps(handler)
     async def decide(server: AgentServer, params: Any) -> Any:
         session = await named_session(server, params)
-        async with session.reviewing:
+        async with session.review.lock:
             pass  # waits for the previous review, which may have set `awaiting_report`
         review = asyncio.ensure_future(_show_outcomes(server, handler(server, params)))
-        unreported = asyncio.ensure_future(session.awaiting_report.wait())
+        unreported = asyncio.ensure_future(session.editor.awaiting_report.wait())
         try:
             await asyncio.wait((review, unreported), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

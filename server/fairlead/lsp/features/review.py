@@ -17,7 +17,7 @@ async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult
     """`agent/edits/accept`: accepts changes, then starts the checks that the settings require."""
     session = await named_session(server, params)
     target, version = session_target(session, params["target"]), params.get("version")
-    outcomes = await decisions.accept(session, target, version, overwrite_user_lines="resolution" in params)
+    outcomes = await decisions.accept(session.review, target, version, overwrite_user_lines="resolution" in params)
     if any(outcome.outcome == "applied" for outcome in outcomes):
         check_accepted(server, session)
     return _result(server, session, outcomes)
@@ -28,14 +28,14 @@ async def reject(server: AgentServer, params: RejectParams) -> wire.ReviewResult
     session = await named_session(server, params)
     reason = params.get("reason", "").strip()
     target, version = session_target(session, params["target"]), params.get("version")
-    return _result(server, session, await decisions.reject(session, target, version, reason))
+    return _result(server, session, await decisions.reject(session.review, target, version, reason))
 
 
 async def amend(server: AgentServer, params: AmendParams) -> wire.AmendResult:
     """`agent/edits/amend`: replaces the proposed text of a file with the user's."""
     session = await named_session(server, params)
     path = resolved(session, read_path(params["uri"], "params.uri"))
-    await decisions.amend(session, path, params["text"], params.get("version"))
+    await decisions.amend(session.review, path, params["text"], params.get("version"))
     return {"edits": answered_edits(server, session)}
 
 
@@ -43,13 +43,15 @@ async def undo_review(server: AgentServer, params: UndoParams) -> wire.ReviewRes
     """`agent/edits/undo`: undoes the last decision, or the accepted changes of a plan item."""
     session = await named_session(server, params)
     item_id = params.get("item")
-    return _result(server, session, await (undo_item(session, item_id) if item_id else undo.undo(session)))
+    return _result(
+        server, session, await (undo_item(session.review, item_id) if item_id else undo.undo(session.review))
+    )
 
 
 async def redo_review(server: AgentServer, params: SessionParams) -> wire.ReviewResult:
     """`agent/edits/redo`: redoes the decision that was undone last."""
     session = await named_session(server, params)
-    return _result(server, session, await undo.redo(session))
+    return _result(server, session, await undo.redo(session.review))
 
 
 def _result(server: AgentServer, session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:

@@ -15,12 +15,12 @@ from pathlib import Path
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Raw
 from fairlead.session.review.routing import Route, TargetState, choose_route
-from fairlead.session.session import Session
+from fairlead.session.timed_editor import TimedEditor
 from fairlead.workspace.disk import DiskText, new_file, read_bytes
 from fairlead.workspace.editor import Claims, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.long_work import Yielder
-from fairlead.workspace.user_files import encoded, is_blank
+from fairlead.workspace.user_files import UserFiles, encoded, is_blank
 from fairlead.workspace.write import FileChange, FileWriter
 
 WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
@@ -51,36 +51,38 @@ class EditResult:
     """The file's text after the edit, if it is not the requested one (`_EditCheck.actual_text`)."""
 
 
-async def apply_edits(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
+async def apply_edits(
+    user_files: UserFiles, editor: TimedEditor, label: str, edits: Sequence[FileEdit]
+) -> list[EditResult]:
     """Applies the edits; returns one result per edit, in the same order.
 
     The editor gets its edits as one workspace edit. If any of them fails, the server writes none of its own. An edit
     that neither can apply fails alone. A cancellation has no effect after the editor has answered or the server has
     begun to write, so that the caller can record what was applied.
     """
-    claims = await _claims(session, edits)
+    claims = await _claims(user_files, editor, edits)
     yielder = Yielder()
     routes: list[tuple[FileEdit, Route]] = []
     for edit in edits:
         await yielder.yield_if_due()
-        routes.append((edit, _route(session, edit, claims)))
+        routes.append((edit, _route(user_files, editor, edit, claims)))
     results = {
         id(edit): EditResult(False, route.message, retryable=False) for edit, route in routes if route.writer is None
     }
     for_editor = [edit for edit, route in routes if route.writer == "editor"]
-    editor_results = await _apply_in_editor(session, label, for_editor)
+    editor_results = await _apply_in_editor(user_files, editor, label, for_editor)
     results |= dict(zip(map(id, for_editor), editor_results, strict=True))
     failed = next((replace(result, retryable=True) for result in editor_results if not result.done), None)
     for_server = [edit for edit, route in routes if route.writer == "server"]
-    writer, yielder = FileWriter(session.roots), Yielder(ignores_cancellation=True)
+    writer, yielder = FileWriter(user_files.roots), Yielder(ignores_cancellation=True)
     # deletions first, new files last: a new file may need the path of a deleted or moved one, or of a folder for it
     for edit in sorted(for_server, key=lambda edit: (edit.new is not None, edit.old is None)):
         await yielder.yield_if_due()
-        results[id(edit)] = failed or _write_file(session, writer, edit, claims)
+        results[id(edit)] = failed or _write_file(user_files, editor, writer, edit, claims)
     return [results[id(edit)] for edit in edits]
 
 
-def raw_on_disk(session: Session, edit: FileEdit) -> Raw:
+def raw_on_disk(user_files: UserFiles, edit: FileEdit) -> Raw:
     """What an undo or redo of the edit must restore besides text: permissions, and bytes if the edit replaces them.
 
     Call it before the edit for an undo, and afterwards for a redo. `PLAIN` if the edit changes only text or moves the
@@ -91,41 +93,40 @@ def raw_on_disk(session: Session, edit: FileEdit) -> Raw:
         return PLAIN
     try:
         mode = edit.path.stat().st_mode & 0o7777
-        return Raw(_bytes_as_saved(session, edit.path) if replaces_bytes else None, mode)
+        return Raw(_bytes_as_saved(user_files, edit.path) if replaces_bytes else None, mode)
     except (WorkspaceError, OSError):
         return PLAIN
 
 
-def _bytes_as_saved(session: Session, path: Path) -> bytes | None:
+def _bytes_as_saved(user_files: UserFiles, path: Path) -> bytes | None:
     """The bytes of a file, or those that saving its unsaved changes would write; None if there is no file.
 
     Raises:
         WorkspaceError: the file cannot be read.
     """
-    user_files, root = session.files.user_files, session.roots.folder_of(path)
+    root = user_files.roots.folder_of(path)
     buffer, disk = user_files.buffer(path), user_files.on_disk(path)
     if buffer is None or disk is None or disk.encoding == "binary" or user_files.is_shown_as_saved(path):
         return read_bytes(path, root and root.path)
     return encoded(buffer.text, disk)
 
 
-async def _claims(session: Session, edits: Sequence[FileEdit]) -> Claims:
+async def _claims(user_files: UserFiles, editor: TimedEditor, edits: Sequence[FileEdit]) -> Claims:
     """What the editor says about the edited files that it has not reported as open."""
-    state = session.files.user_files.document_state
+    state = user_files.document_state
     paths = dict.fromkeys(path for edit in edits for path in (edit.path, edit.target) if state(path) == "closed")
-    return await session.editor.claims(list(paths)) if paths else Claims()
+    return await editor.claims(list(paths)) if paths else Claims()
 
 
-def _route(session: Session, edit: FileEdit, claims: Claims) -> Route:
-    user_files = session.files.user_files
+def _route(user_files: UserFiles, editor: TimedEditor, edit: FileEdit, claims: Claims) -> Route:
     claimed, lossy = not {edit.path, edit.target}.isdisjoint(claims.claimed), False
     if claimed and edit.new is not None and edit.old != edit.new:
         with contextlib.suppress(WorkspaceError):
             lossy = user_files.needs_own_write(edit.path, edit.new)
     refusal = claims.refused.get(edit.path) or claims.refused.get(edit.target) or _read_only_reason(edit)
-    occupied = _is_occupied(session, edit)
+    occupied = _is_occupied(user_files, edit)
     state = TargetState(user_files.document_state(edit.path), occupied, lossy, claimed, refusal)
-    return choose_route(edit, session.editor.edit_capabilities, state)
+    return choose_route(edit, editor.edit_capabilities, state)
 
 
 def _read_only_reason(edit: FileEdit) -> str:
@@ -140,16 +141,17 @@ def _read_only_reason(edit: FileEdit) -> str:
     return "" if is_writable else READ_ONLY.format(name=edit.path.name)
 
 
-def _is_occupied(session: Session, edit: FileEdit) -> bool:
+def _is_occupied(user_files: UserFiles, edit: FileEdit) -> bool:
     """Whether a document that represents no file and has other text is open at the path that the edit adds."""
-    user_files = session.files.user_files
     if edit.new is None or not edit.adds_path or user_files.document_state(edit.target) != "stray":
         return False
     document = user_files.document(edit.target)
     return document is not None and document.text != edit.new and not (is_blank(document.text) and is_blank(edit.new))
 
 
-async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdit]) -> list[EditResult]:
+async def _apply_in_editor(
+    user_files: UserFiles, editor: TimedEditor, label: str, edits: Sequence[FileEdit]
+) -> list[EditResult]:
     if not edits:
         return []
     try:
@@ -157,26 +159,26 @@ async def _apply_in_editor(session: Session, label: str, edits: Sequence[FileEdi
         yielder = Yielder()
         for edit in edits:
             await yielder.yield_if_due()
-            requested.append(_against_document(session, _with_byte_order_mark(_with_digest(session, edit))))
+            requested.append(_against_document(user_files, _with_byte_order_mark(_with_digest(user_files, edit))))
     except WorkspaceError as error:
         return [EditResult(False, str(error)) for _ in edits]
-    with session.files.user_files.expecting({edit.target: edit.new for edit in edits}):
-        applied = await session.editor.apply(label, requested)
+    with user_files.expecting({edit.target: edit.new for edit in edits}):
+        applied = await editor.apply(label, requested)
         if not applied.ok:
             # an editor may fail halfway without a rollback, so each file is checked
             reason = applied.reason or "The editor did not apply the edit."
             refused = EditResult(False, reason, retryable=not applied.timed_out)
-            results = [_set_permissions(edit) if _is_applied(session, edit) else refused for edit in edits]
+            results = [_set_permissions(edit) if _is_applied(user_files, edit) else refused for edit in edits]
         else:
-            results = await _confirm_edits(session, edits)
+            results = await _confirm_edits(user_files, editor, edits)
     for edit, result in zip(edits, results, strict=True):
         if result.done and edit.new_path is not None:
-            session.files.user_files.note_move(edit.path, edit.new_path)
-            session.files.user_files.note_removal(edit.path)
+            user_files.note_move(edit.path, edit.new_path)
+            user_files.note_removal(edit.path)
     return results
 
 
-def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
+def _with_digest(user_files: UserFiles, edit: FileEdit) -> FileEdit:
     """The edit with the digest of the bytes that it is based on.
 
     For unsaved text, these are the bytes that saving the text would write.
@@ -187,7 +189,6 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     Raises:
         WorkspaceError: a closed file has changed or was removed, or the file cannot be read.
     """
-    user_files = session.files.user_files
     is_open = user_files.buffer(edit.path) is not None
     on_disk = user_files.read(edit.path) if edit.old is not None else None
     if edit.old is None or (on_disk is None and is_open):
@@ -203,12 +204,12 @@ def _with_digest(session: Session, edit: FileEdit) -> FileEdit:
     return replace(edit, digest=hashlib.sha256(data).hexdigest())
 
 
-async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[EditResult]:
+async def _confirm_edits(user_files: UserFiles, editor: TimedEditor, edits: Sequence[FileEdit]) -> list[EditResult]:
     """The results of edits that the editor reported as applied.
 
     Waits up to `REPORT_TIMEOUT` until the files contain their edits, and sets the permission bits of those that do.
     """
-    checks = [_EditCheck(session, edit) for edit in edits]
+    checks = [_EditCheck(user_files, edit) for edit in edits]
     waiting = checks
     deadline = time.monotonic() + REPORT_TIMEOUT
     yielder = Yielder(ignores_cancellation=True)
@@ -221,9 +222,9 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
         waiting = unconfirmed
         if not waiting or time.monotonic() > deadline:
             break
-        session.awaiting_report.set()
+        editor.awaiting_report.set()
         await yielder.sleep(CHECK_INTERVAL)
-    session.awaiting_report.clear()
+    editor.awaiting_report.clear()
     return [
         EditResult(False, check.difference, retryable=False)
         if check in waiting
@@ -235,8 +236,8 @@ async def _confirm_edits(session: Session, edits: Sequence[FileEdit]) -> list[Ed
 class _EditCheck:
     """Checks repeatedly whether an edit has arrived in its file."""
 
-    def __init__(self, session: Session, edit: FileEdit) -> None:
-        self._session = session
+    def __init__(self, user_files: UserFiles, edit: FileEdit) -> None:
+        self._files = user_files
         self._edit = edit
         self._last_text: str | None = edit.old
 
@@ -245,9 +246,9 @@ class _EditCheck:
         edit, before = self._edit, self._last_text
         if edit.new_path is not None and _file_exists(edit.path):
             return False
-        if self._session.files.user_files.has_arrived(edit.target):
+        if self._files.has_arrived(edit.target):
             return True
-        self._last_text = _file_text(self._session, edit.target)
+        self._last_text = _file_text(self._files, edit.target)
         if self._last_text == edit.new:
             return True
         if self._last_text == before or self._last_text is None or edit.new is None:
@@ -266,8 +267,8 @@ class _EditCheck:
         An editor may add a newline, or save the document in another form, as formatters do. Text that is not saved may
         be the user's.
         """
-        new, path, user_files = self._edit.new, self._edit.target, self._session.files.user_files
-        text = _file_text(self._session, path)
+        new, path, user_files = self._edit.new, self._edit.target, self._files
+        text = _file_text(self._files, path)
         if new is None or text is None or text == new:
             return None
         is_saved = user_files.has_arrived(path) and user_files.document_state(path) in ("closed", "saved")
@@ -292,12 +293,11 @@ def _with_byte_order_mark(edit: FileEdit) -> FileEdit:
     return edit
 
 
-def _against_document(session: Session, edit: FileEdit) -> FileEdit:
+def _against_document(user_files: UserFiles, edit: FileEdit) -> FileEdit:
     """The edit, based on the open document's text and version if there is no file, or if file and document are blank.
 
     Instead of deleting a file that does not exist yet, empties the document.
     """
-    user_files = session.files.user_files
     document = user_files.document(edit.path)
     if document is None:
         return edit
@@ -308,10 +308,10 @@ def _against_document(session: Session, edit: FileEdit) -> FileEdit:
     return edit
 
 
-def _is_applied(session: Session, edit: FileEdit) -> bool:
+def _is_applied(user_files: UserFiles, edit: FileEdit) -> bool:
     if edit.new_path is not None and _file_exists(edit.path):
         return False
-    return _file_text(session, edit.target) == edit.new
+    return _file_text(user_files, edit.target) == edit.new
 
 
 def _file_exists(path: Path) -> bool:
@@ -322,12 +322,12 @@ def _file_exists(path: Path) -> bool:
     return os.path.lexists(path) and not path.is_dir()
 
 
-def _file_text(session: Session, path: Path) -> str | None:
+def _file_text(user_files: UserFiles, path: Path) -> str | None:
     if path.is_dir():
         return None
     try:
-        session.files.user_files.invalidate(path)
-        return session.files.user_files.text(path, binary=True)
+        user_files.invalidate(path)
+        return user_files.text(path, binary=True)
     except WorkspaceError as error:
         return f"({error})"
 
@@ -345,23 +345,29 @@ def _set_permissions(edit: FileEdit) -> EditResult:
     return EditResult(True)
 
 
-def _write_file(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
+def _write_file(
+    user_files: UserFiles, editor: TimedEditor, writer: FileWriter, edit: FileEdit, claims: Claims
+) -> EditResult:
     """Applies an edit directly. If only the permissions change, nothing is compared."""
-    return _set_permissions(edit) if edit.is_permissions_only else _write_content(session, writer, edit, claims)
+    return (
+        _set_permissions(edit) if edit.is_permissions_only else _write_content(user_files, editor, writer, edit, claims)
+    )
 
 
-def _write_content(session: Session, writer: FileWriter, edit: FileEdit, claims: Claims) -> EditResult:
+def _write_content(
+    user_files: UserFiles, editor: TimedEditor, writer: FileWriter, edit: FileEdit, claims: Claims
+) -> EditResult:
     """Creates, writes, moves or deletes a file directly, with its permissions.
 
     Fails if the edit is no longer for the server to apply, or if the file does not have the expected text.
     """
-    route = _route(session, edit, claims)
+    route = _route(user_files, editor, edit, claims)
     if route.writer != "server":  # the user has opened or changed the file meanwhile
         return EditResult(False, CHANGED.format(name=edit.path.name))
     try:
         if edit.data is not None:
             _remove_empty_folder(edit.path)
-        data, disk = _expected_content(session, edit)
+        data, disk = _expected_content(user_files, edit)
         if (None if data is None else disk.text) != edit.old:
             return EditResult(False, CHANGED.format(name=edit.path.name))
         after = edit.data
@@ -376,19 +382,19 @@ def _write_content(session: Session, writer: FileWriter, edit: FileEdit, claims:
         return EditResult(False, str(error))
     except OSError as error:
         return EditResult(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is unchanged.")
-    session.files.user_files.note_move(edit.path, edit.target)
+    user_files.note_move(edit.path, edit.target)
     if edit.target != edit.path or edit.new is None:
-        session.files.user_files.note_removal(edit.path)
+        user_files.note_removal(edit.path)
     if edit.data is not None:
         return EditResult(True, BYTES_RESTORED)
     if edit.new is None or after is None:
         return EditResult(True, route.message)
-    session.files.user_files.note_write(edit.target, after, replace(disk, text=edit.new))
+    user_files.note_write(edit.target, after, replace(disk, text=edit.new))
     what = disk.oddity or DiskText(edit.new).oddity
     return EditResult(True, route.message or (WRITTEN_BY_SERVER.format(what=what) if what else ""))
 
 
-def _expected_content(session: Session, edit: FileEdit) -> tuple[bytes | None, DiskText]:
+def _expected_content(user_files: UserFiles, edit: FileEdit) -> tuple[bytes | None, DiskText]:
     """What the edited file contains: its bytes (None: there is no file) and its text ("" if there is none).
 
     A text file whose signature has not changed is not read again, because `FileWriter` compares its bytes before it
@@ -397,7 +403,6 @@ def _expected_content(session: Session, edit: FileEdit) -> tuple[bytes | None, D
     Raises:
         WorkspaceError: the file cannot be read.
     """
-    user_files = session.files.user_files
     disk = user_files.on_disk(edit.path)
     if disk is None:
         return None, new_file(edit.bom)

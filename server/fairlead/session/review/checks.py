@@ -1,10 +1,10 @@
 """Runs checks at the user's request: with all undecided changes, some of them or none (docs/plan.md P18)."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CheckScope, ToolOutput
+from fairlead.agent.events import CheckFinished, CheckScope, Event, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
 from fairlead.edits import selection
@@ -13,10 +13,16 @@ from fairlead.edits.diff import Hunk
 from fairlead.edits.review_outcomes import ReviewCount, count_review
 from fairlead.edits.selection import Change
 from fairlead.errors import ToolError
+from fairlead.plan import TodoManager
+from fairlead.session.commands import SessionCommands
 from fairlead.session.errors import RequestRefused
-from fairlead.session.session import Session
-from fairlead.tools.check_queue import Stopped
+from fairlead.session.evidence.session_evidence import SessionEvidence
+from fairlead.session.review.review import Review
+from fairlead.session.run.current_run import CurrentRun
+from fairlead.session.server_context import ServerContext
+from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
+from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 
 MAX_NAMED = 3
@@ -25,6 +31,25 @@ NO_CHECKS = "No check is set. Attach one to a step, or list commands in the sett
 NOTHING_PROPOSED = "There are no proposed changes to leave out. Run the check on the files as they are."
 OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class UserChecks:
+    """What the checks of a session need when the user runs them."""
+
+    context: ServerContext
+    review: Review
+    plan: TodoManager
+    evidence: SessionEvidence
+    commands: SessionCommands
+    queue: CheckQueue
+    run: CurrentRun
+    publish: Callable[[Event | None], None]
+
+    @property
+    def files(self) -> Files:
+        """The files with the proposals."""
+        return self.review.files
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +82,16 @@ class _Request:
 
 
 @dataclass(frozen=True)
-class _Review:
+class _ReviewProgress:
     """The undecided changes, and how many changes are accepted, at one moment."""
 
     undecided: Changeset
     reviewed: ReviewCount
 
 
-async def run_checks(session: Session, command: str | None, chosen: Collection[Change] | None) -> list[CheckFinished]:
+async def run_checks(
+    user_checks: UserChecks, command: str | None, chosen: Collection[Change] | None
+) -> list[CheckFinished]:
     """Runs checks, publishes the results and returns them. Waits for earlier requests of the session.
 
     A result is evidence for a plan item if the check saw all of the undecided changes, or none of them. A check that
@@ -78,67 +105,75 @@ async def run_checks(session: Session, command: str | None, chosen: Collection[C
         RequestRefused: there is no check; `chosen` is given, but nothing was proposed; or the workspace cannot be
             used.
     """
-    checks = requested_checks(session, command)
-    session.check_workspace()
+    checks = requested_checks(user_checks, command)
+    user_checks.context.workspace()
     if not checks:
         raise RequestRefused(NO_CHECKS)
-    if chosen is not None and not count_review(session.files.changes, session.decisions).total:
+    if chosen is not None and not count_review(user_checks.files.changes, user_checks.review.decisions).total:
         raise RequestRefused(NOTHING_PROPOSED)
     results: list[CheckFinished] = []
 
     def finish(result: CheckFinished) -> None:
         results.append(result)
-        session.publish(result)
+        user_checks.publish(result)
 
     def request(number: int, handle: str) -> _Request:
         return _Request(checks[number], chosen, handle, f"{handle}.{number + 1}")
 
     async def work(handle: str) -> None:
-        await session.commands.ready()
+        await user_checks.commands.ready()
         for number in range(len(checks)):
-            finish(await _run(session, request(number, handle)))
+            finish(await _run(user_checks, request(number, handle)))
 
     try:
-        await session.check_queue.run(work)
+        await user_checks.queue.run(work)
     except Stopped:
         for number in range(len(results), len(checks)):
             stopped = request(number, "")
-            finish(_without_result(session, stopped, f"`{stopped.check.command}` was stopped. It has no result."))
+            finish(
+                _without_result(
+                    user_checks.review, stopped, f"`{stopped.check.command}` was stopped. It has no result."
+                )
+            )
     return results
 
 
-def requested_checks(session: Session, command: str | None) -> list[Check]:
+def requested_checks(user_checks: UserChecks, command: str | None) -> list[Check]:
     """The check that runs this command; all checks of the session if the command is None."""
-    return find_checks(session) if command is None else [_check(session, command)]
+    return find_checks(user_checks) if command is None else [_check(user_checks, command)]
 
 
-def find_checks(session: Session) -> list[Check]:
+def find_checks(user_checks: UserChecks) -> list[Check]:
     """The checks of the plan items and of the settings, without duplicates."""
-    of_items = [Check(item.check, item.id) for item in session.plan.snapshot().items if item.check]
-    of_settings = [_check(session, command) for command in session.settings.checks]
+    of_items = [Check(item.check, item.id) for item in user_checks.plan.snapshot().items if item.check]
+    of_settings = [_check(user_checks, command) for command in user_checks.context.settings.checks]
     return list({check.command: check for check in [*of_settings, *of_items]}.values())
 
 
-def _check(session: Session, command: str) -> Check:
+def _check(user_checks: UserChecks, command: str) -> Check:
     """The check with its plan item: the item it is attached to, else the last item that changed files, else none."""
-    items = session.plan.snapshot().items
+    items = user_checks.plan.snapshot().items
     owner = next((item.id for item in items if item.check == command), None)
-    changed = [item.id for item in items if session.evidence.recorder.record.of(item.id).files]
+    changed = [item.id for item in items if user_checks.evidence.recorder.record.of(item.id).files]
     return Check(command, owner or (changed[-1] if changed else None))
 
 
-async def _run(session: Session, request: _Request) -> CheckFinished:
-    check, before = request.check, _review_of(session)
-    passed_before = await session.evidence.still_passes(check.command)
+async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
+    check, before = request.check, _progress_of(user_checks.review)
+    passed_before = await user_checks.evidence.still_passes(check.command)
     proves = False
     try:
         end, is_outdated = await _execute(
-            session, request, _visible_changes(session, request), request.call_id, retained=request.scope == "all"
+            user_checks,
+            request,
+            _visible_changes(user_checks.files.changes, request),
+            request.call_id,
+            retained=request.scope == "all",
         )
         if is_outdated:
             text = f"{_sentence(check, end)}{OUTDATED}"
         elif request.scope == "all":
-            is_flaky = session.evidence.is_flaky(check.command) or (passed_before and not end.passed)
+            is_flaky = user_checks.evidence.is_flaky(check.command) or (passed_before and not end.passed)
             text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
@@ -146,11 +181,11 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
         else:
             complete = None
             needs_complete = not end.passed and not end.fails_with_all and len(before.undecided)
-            if needs_complete and not await session.evidence.still_passes(check.command):
-                complete, is_outdated = await _execute(session, request, None, f"{request.call_id}.all")
-            text, proves = _judge_accepted(session, request, end, complete, before, is_outdated=is_outdated)
+            if needs_complete and not await user_checks.evidence.still_passes(check.command):
+                complete, is_outdated = await _execute(user_checks, request, None, f"{request.call_id}.all")
+            text, proves = _judge_accepted(user_checks, request, end, complete, before, is_outdated=is_outdated)
     except ToolError as error:
-        return _without_result(session, request, f"`{check.command}` could not run. {error}")
+        return _without_result(user_checks.review, request, f"`{check.command}` could not run. {error}")
     return CheckFinished(
         request.call_id,
         check.item_id,
@@ -167,40 +202,46 @@ async def _run(session: Session, request: _Request) -> CheckFinished:
     )
 
 
-def _review_of(session: Session) -> _Review:
-    return _Review(session.files.changes, count_review(session.files.changes, session.decisions))
+def _progress_of(review: Review) -> _ReviewProgress:
+    return _ReviewProgress(review.files.changes, count_review(review.files.changes, review.decisions))
 
 
-def _visible_changes(session: Session, request: _Request) -> Changeset | None:
+def _visible_changes(changes: Changeset, request: _Request) -> Changeset | None:
     """The proposals that the check sees. None: all of them, or there are none."""
-    changes = session.files.changes
     return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
 
 
 async def _execute(
-    session: Session, request: _Request, visible: Changeset | None, call_id: str, *, retained: bool = True
+    user_checks: UserChecks, request: _Request, visible: Changeset | None, call_id: str, *, retained: bool = True
 ) -> tuple[CheckEnd, bool]:
     """Runs the command. Returns how it ended, and whether a file or a proposal changed while it ran.
 
     Raises:
         ToolError: the command is not allowed, needs the sandbox, or could not be started.
     """
-    commands, command = session.commands.tools(), request.check.command
-    call = RunningCall(call_id, request.check.item_id, lambda text: session.publish(ToolOutput(call_id, text)))
-    where = await allow_check(commands, session.approvals, command, call)
+    commands, command = user_checks.commands.tools(), request.check.command
+    call = RunningCall(call_id, request.check.item_id, lambda text: user_checks.publish(ToolOutput(call_id, text)))
+    where = await allow_check(commands, user_checks.review.approvals, command, call)
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
     state = commands.record_state(where)
     check = CheckRun(command, where, state, request.handle, visible, retained=retained, is_of_user=True)
-    reviewed = _review_of(session).reviewed
+    reviewed = _progress_of(user_checks.review).reviewed
     end = await run_check(commands, check, call)
-    await session.compare_files()
-    is_outdated = bool(session.evidence.known_files.changed_since(check.state))
-    return end, is_outdated or _review_of(session).reviewed != reviewed
+    await user_checks.evidence.compare()
+    user_checks.publish(None)
+    is_outdated = bool(user_checks.evidence.known_files.changed_since(check.state))
+    return end, is_outdated or _progress_of(user_checks.review).reviewed != reviewed
 
 
 def _judge_accepted(
-    session: Session, request: _Request, end: CheckEnd, complete: CheckEnd | None, before: _Review, *, is_outdated: bool
+    user_checks: UserChecks,
+    request: _Request,
+    end: CheckEnd,
+    complete: CheckEnd | None,
+    before: _ReviewProgress,
+    *,
+    is_outdated: bool,
 ) -> tuple[str, bool]:
     """Describes the result of a run without the undecided changes, and returns whether the check proves the changes.
 
@@ -226,7 +267,7 @@ def _judge_accepted(
     if complete is not None and not complete.passed:
         return f"{result} It fails with all of them, too.", False
     if reviewed.accepted:
-        return f"{intro}`{command}` fails without {_list_changes(undecided, session.roots)}.", False
+        return f"{intro}`{command}` fails without {_list_changes(undecided, user_checks.files.roots)}.", False
     return f"{result} With them it passes, so it proves them.", True
 
 
@@ -263,8 +304,8 @@ def _lines(hunk: Hunk) -> str:
     return f"lines {first}-{last}" if last > first else f"line {first}"
 
 
-def _without_result(session: Session, request: _Request, message: str) -> CheckFinished:
-    check, reviewed = request.check, _review_of(session).reviewed
+def _without_result(review: Review, request: _Request, message: str) -> CheckFinished:
+    check, reviewed = request.check, _progress_of(review).reviewed
     counts = reviewed.accepted, reviewed.total
     return CheckFinished(
         None, check.item_id, check.command, request.scope, None, None, 0.0, *counts, False, False, message

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairlead.edits.proposal import Kind
+from fairlead.session.review.review import Review
 from fairlead.session.review.target import HunkOutcome, Selection
-from fairlead.session.session import Session
 
 NOT_CONFIRMED = "Not accepted: this file is protected, and you did not confirm it. It is still proposed."
 _VERBS: dict[Kind, str] = {"create": "creates", "modify": "changes", "delete": "deletes", "rename": "renames"}
 
 
 async def confirm_protected(
-    session: Session, selections: Sequence[Selection], why: Mapping[str, str]
+    review: Review, selections: Sequence[Selection], why: Mapping[str, str]
 ) -> tuple[list[Selection], list[HunkOutcome]]:
     """Asks the user about the files one after the other, but not about a change that they allowed for the session.
 
@@ -25,9 +25,9 @@ async def confirm_protected(
     refused: list[HunkOutcome] = []
     for selection in selections:
         proposal = selection.seen
-        to = f" to {session.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
+        to = f" to {review.files.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
         reasons = (f"Accepting {_VERBS[proposal.kind]} this protected file{to}.", why[proposal.path])
-        if await session.approvals.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
+        if await review.approvals.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
             confirmed.append(selection)
         else:
             refused += selection.outcomes("failed", NOT_CONFIRMED)

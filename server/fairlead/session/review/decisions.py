@@ -15,6 +15,7 @@ from fairlead.edits.undo import Decision, FileDecision
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits, raw_on_disk
 from fairlead.session.review.confirm import confirm_protected
+from fairlead.session.review.review import Review
 from fairlead.session.review.target import (
     NO_HUNK,
     NO_PROPOSAL,
@@ -24,12 +25,13 @@ from fairlead.session.review.target import (
     resolve_target,
     target_paths,
 )
-from fairlead.session.session import Session
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.emptied_folders import remove_emptied_folders
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.files import Files
 from fairlead.workspace.git_programs import ask_git_in
 from fairlead.workspace.long_work import Yielder
+from fairlead.workspace.user_files import UserFiles
 from fairlead.workspace.write import missing_folders
 
 APPLY_ATTEMPTS = 3
@@ -54,7 +56,7 @@ class _PreparedEdit:
 
 
 async def accept(
-    session: Session, target: Target, seen_version: int | None, overwrite_user_lines: bool = False
+    review: Review, target: Target, seen_version: int | None, overwrite_user_lines: bool = False
 ) -> list[HunkOutcome]:
     """Applies the selected changes to the user's files. A change is accepted only if the file contains it afterwards.
 
@@ -68,68 +70,68 @@ async def accept(
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
     """
-    async with session.review():
-        await session.files.observe_closely(target_paths(session, target))
-        await asyncio.to_thread(ask_git_in, session.files.roots.paths)  # decides what is protected
-        session.publish()
-        selections, outcomes = resolve_target(session, target, seen_version)
-        why = session.protected()
+    async with review.turn():
+        await review.files.observe_closely(target_paths(review.files, target))
+        await asyncio.to_thread(ask_git_in, review.files.roots.paths)  # decides what is protected
+        review.publish()
+        selections, outcomes = resolve_target(review.files, target, seen_version)
+        why = review.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
         others = [selection for selection in selections if selection.seen.path not in why]
-        await _accept(session, others, overwrite_user_lines, outcomes)
-    confirmed, refused = await confirm_protected(session, protected, why)
+        await _accept(review, others, overwrite_user_lines, outcomes)
+    confirmed, refused = await confirm_protected(review, protected, why)
     outcomes += refused
     if confirmed:
-        async with session.review():
-            await session.files.observe_closely([selection.path for selection in confirmed])
-            await _accept(session, confirmed, overwrite_user_lines, outcomes)
+        async with review.turn():
+            await review.files.observe_closely([selection.path for selection in confirmed])
+            await _accept(review, confirmed, overwrite_user_lines, outcomes)
     return outcomes
 
 
 async def _accept(
-    session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
+    review: Review, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> None:
     accepted: list[FileDecision] = []
     paths = {path for each in selections for path in _paths(each.seen, each.path)}
     try:
         for attempt in range(APPLY_ATTEMPTS + 1):
-            prepared = await _prepare_all(session, selections, overwrite_user_lines, outcomes)
+            prepared = await _prepare_all(review.files, selections, overwrite_user_lines, outcomes)
             # the last attempt applies each file on its own, so that one failing file does not block the others
             groups = [prepared] if attempt < APPLY_ATTEMPTS or len(prepared) == 1 else [[each] for each in prepared]
             # a single edit needs no further attempt on its own
             is_last = attempt == APPLY_ATTEMPTS or (attempt == APPLY_ATTEMPTS - 1 and len(prepared) == 1)
             selections = []
             for group in groups:
-                selections += await _apply(session, group, outcomes, accepted, is_last)
+                selections += await _apply(review, group, outcomes, accepted, is_last)
             if not selections:
                 break
-            await session.files.observe_closely([selection.path for selection in selections])
+            await review.files.observe_closely([selection.path for selection in selections])
     finally:  # an attempt may be cancelled after an earlier one has changed files
-        _record(session, Decision("accept", _label("Accept", accepted), tuple(accepted)))
-    await session.files.observe_closely(paths)
+        _record(review, Decision("accept", _label("Accept", accepted), tuple(accepted)))
+    await review.files.observe_closely(paths)
 
 
 async def _prepare_all(
-    session: Session, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
+    files: Files, selections: Sequence[Selection], overwrite_user_lines: bool, outcomes: list[HunkOutcome]
 ) -> list[_PreparedEdit]:
     """Prepares the edits of the changes that can be accepted. Adds an outcome for each change that cannot."""
     prepared: list[_PreparedEdit] = []
     yielder = Yielder()
     for selection in selections:
         await yielder.yield_if_due()
-        proposal = session.files.proposal(selection.path)
+        proposal = files.proposal(selection.path)
         if proposal is None:
             outcomes += selection.outcomes("failed", NO_PROPOSAL)
-        elif not all(map(session.roots.contains, (paths := _paths(proposal, selection.path)))):
+        elif not all(map(files.roots.contains, (paths := _paths(proposal, selection.path)))):
             outcomes += selection.outcomes("failed", NOT_OPEN)
-        elif not all(map(session.roots.leads_to_itself, paths)):
+        elif not all(map(files.roots.leads_to_itself, paths)):
             outcomes += selection.outcomes("failed", MOVED_AWAY)
         elif proposal.decided_as_whole != (selection.hunk_ids is None) or (
             proposal.decided_as_whole and _is_newer(proposal, selection.seen)
         ):
             outcomes += selection.outcomes("failed", NEWER)
         else:
-            prepared += _prepare(session, selection, proposal, overwrite_user_lines, outcomes)
+            prepared += _prepare(files.user_files, selection, proposal, overwrite_user_lines, outcomes)
     return prepared
 
 
@@ -145,7 +147,11 @@ def _is_newer(proposal: Proposal, seen: Proposal) -> bool:
 
 
 def _prepare(
-    session: Session, selection: Selection, proposal: Proposal, overwrite_user_lines: bool, outcomes: list[HunkOutcome]
+    user_files: UserFiles,
+    selection: Selection,
+    proposal: Proposal,
+    overwrite_user_lines: bool,
+    outcomes: list[HunkOutcome],
 ) -> list[_PreparedEdit]:
     """The edit of a selection, if any part of it can be accepted. Adds an outcome for each part that cannot."""
     conflict = DELETED if proposal.current is None else CONFLICT
@@ -164,7 +170,7 @@ def _prepare(
             return []
         selection = replace(selection, hunk_ids=accepted)
     after = cs.accepted(proposal, regions)
-    buffer = session.files.user_files.buffer(selection.path)
+    buffer = user_files.buffer(selection.path)
     is_moved = proposal.new_path is not None and not proposal.deleted_by_user
     edit = FileEdit(
         selection.path if is_moved else Path(proposal.target),
@@ -180,7 +186,7 @@ def _prepare(
 
 
 async def _apply(
-    session: Session,
+    review: Review,
     prepared: Sequence[_PreparedEdit],
     outcomes: list[HunkOutcome],
     accepted: list[FileDecision],
@@ -196,26 +202,26 @@ async def _apply(
     overwritten: list[tuple[Raw, tuple[str, ...]]] = []
     for each in prepared:
         await yielder.yield_if_due()
-        overwritten.append((raw_on_disk(session, each.edit), _missing_folders(each.edit)))
+        overwritten.append((raw_on_disk(review.files.user_files, each.edit), _missing_folders(each.edit)))
     label = _label("Accept", [FileDecision(each.before, each.after, True) for each in prepared])
-    results = await _apply_checked(session, label, prepared)
+    results = await _apply_checked(review, label, prepared)
     done = (each.edit for each, result in zip(prepared, results, strict=True) if result.done)
     vacated = [edit.path for edit in done if edit.vacates_path]
-    removed = remove_emptied_folders(session.roots, vacated, session.files.changes.empty_folders)
+    removed = remove_emptied_folders(review.files.roots, vacated, review.files.changes.empty_folders)
     retry: list[Selection] = []
     untold = {folder.path for folder in removed}
     yielder = Yielder(ignores_cancellation=True)
     for each, (raw_before, folders), result in zip(prepared, overwritten, results, strict=True):
         await yielder.yield_if_due()
         if result.done:
-            session.files.changes = cs.accept(session.files.changes, each.before, each.after)
+            review.files.changes = cs.accept(review.files.changes, each.before, each.after)
             after = each.after if result.actual_text is None else each.after.rebased(result.actual_text)
             its_removed = tuple(folder for folder in removed if each.edit.path.is_relative_to(folder.path))
             accepted.append(FileDecision(each.before, after, True, raw_before, each.before.raw, folders, its_removed))
             message = result.message
             if its_removed and (outermost := its_removed[-1].path) in untold:
                 untold.remove(outermost)
-                name = escape_to_one_line(session.roots.relative(Path(outermost)))
+                name = escape_to_one_line(review.files.roots.relative(Path(outermost)))
                 message = f"{message} {FOLDER_REMOVED.format(name=name)}".strip()
             outcomes += each.selection.outcomes("applied", message)
         elif is_last or not result.retryable:
@@ -225,7 +231,7 @@ async def _apply(
     return retry
 
 
-async def _apply_checked(session: Session, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
+async def _apply_checked(review: Review, label: str, prepared: Sequence[_PreparedEdit]) -> list[EditResult]:
     """Applies the edits, except those whose text the open document or the file's encoding would not preserve."""
     refused: dict[int, EditResult] = {}
     for index, each in enumerate(prepared):
@@ -233,11 +239,11 @@ async def _apply_checked(session: Session, label: str, prepared: Sequence[_Prepa
             edit = each.edit
             changes_text = each.before.base is not None and edit.old != edit.new and edit.data is None
             if edit.new is not None and changes_text:
-                session.files.user_files.check_can_write(edit.path, edit.new)
+                review.files.user_files.check_can_write(edit.path, edit.new)
         except WorkspaceError as error:
             refused[index] = EditResult(False, str(error))
     edits = [each.edit for index, each in enumerate(prepared) if index not in refused]
-    results = iter(await apply_edits(session, label, edits))
+    results = iter(await apply_edits(review.files.user_files, review.editor, label, edits))
     return [refused[index] if index in refused else next(results) for index in range(len(prepared))]
 
 
@@ -245,7 +251,7 @@ def _missing_folders(edit: FileEdit) -> tuple[str, ...]:
     return tuple(map(str, missing_folders(edit.target.parent))) if edit.adds_path else ()
 
 
-async def reject(session: Session, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
+async def reject(review: Review, target: Target, seen_version: int | None, reason: str = "") -> list[HunkOutcome]:
     """Removes the selected changes from the proposals; the user's files do not change. The model gets the reason.
 
     If the agent proposes a rejected change again, the server refuses it once (`Rejections`).
@@ -253,27 +259,27 @@ async def reject(session: Session, target: Target, seen_version: int | None, rea
     Raises:
         Stale: as `accept`.
     """
-    async with session.review():
-        selections, outcomes = resolve_target(session, target, seen_version)
+    async with review.turn():
+        selections, outcomes = resolve_target(review.files, target, seen_version)
         rejected: list[FileDecision] = []
         for selection in selections:
-            before = session.files.proposal(selection.path)
+            before = review.files.proposal(selection.path)
             assert before is not None
             after = cs.rejected(before, selection.hunk_ids)
-            session.files.replace_by_decision(before, after)
+            review.files.replace_by_decision(before, after)
             decision = FileDecision(before, after, False)
             hunk_ids = decision.hunk_ids
-            session.files.rejections.remember(before, hunk_ids, reason)
+            review.files.rejections.remember(before, hunk_ids, reason)
             is_whole = after.is_settled and hunk_ids is not None and len(hunk_ids) > 1
-            name = session.roots.relative(selection.path)
-            session.feedback.rejected(name, before, None if is_whole else hunk_ids, reason)
+            name = review.files.roots.relative(selection.path)
+            review.feedback.rejected(name, before, None if is_whole else hunk_ids, reason)
             rejected.append(decision)
             outcomes += selection.outcomes("rejected")
-        _record(session, Decision("reject", _label("Reject", rejected), tuple(rejected), reason))
+        _record(review, Decision("reject", _label("Reject", rejected), tuple(rejected), reason))
         return outcomes
 
 
-async def amend(session: Session, path: Path, text: str, seen_version: int | None) -> None:
+async def amend(review: Review, path: Path, text: str, seen_version: int | None) -> None:
     """Replaces the proposed text with the user's. Line endings stay those of the proposal.
 
     Raises:
@@ -282,9 +288,9 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
             contain the text.
         WrongRequest: the text contains a NUL character.
     """
-    async with session.review():
-        selections, _ = resolve_target(session, Target((Change(str(path)),)), seen_version)
-        before = session.files.proposal(selections[0].path) if selections else None
+    async with review.turn():
+        selections, _ = resolve_target(review.files, Target((Change(str(path)),)), seen_version)
+        before = review.files.proposal(selections[0].path) if selections else None
         if before is None:
             raise RequestRefused(f"{NO_PROPOSAL} Your text was not saved; copy it if you need it.")
         if before.proposed is None:
@@ -296,27 +302,27 @@ async def amend(session: Session, path: Path, text: str, seen_version: int | Non
         text = match_line_endings(before.proposed, text)
         try:
             text = with_bad_bytes(before.proposed, text)
-            session.files.user_files.check_can_hold(selections[0].path, text, before.proposed)
+            review.files.user_files.check_can_hold(selections[0].path, text, before.proposed)
         except (WorkspaceError, UnclearBytes) as error:
             raise RequestRefused(str(error)) from error
         if text == before.proposed:
             return
         after = cs.amended(before, text)
-        session.files.replace_by_decision(before, after)
-        session.feedback.amended(session.roots.relative(Path(before.target)), before.proposed, text)
+        review.files.replace_by_decision(before, after)
+        review.feedback.amended(review.files.roots.relative(Path(before.target)), before.proposed, text)
         amended = (FileDecision(before, after, False),)
-        _record(session, Decision("amend", _label("Change", amended), amended))
+        _record(review, Decision("amend", _label("Change", amended), amended))
 
 
-def _record(session: Session, decision: Decision) -> None:
+def _record(review: Review, decision: Decision) -> None:
     if not decision.files:
         return
-    session.decision_history.add(decision)
+    review.history.add(decision)
     if decision.kind == "accept":
         for file in decision.files:
-            rest = session.files.changes.get(file.before.path)
+            rest = review.files.changes.get(file.before.path)
             note = f" (undecided changes: {len(rest.hunks)})" if rest is not None and rest.hunks else ""
-            session.feedback.accepted(session.roots.relative(Path(file.before.target)), note)
+            review.feedback.accepted(review.files.roots.relative(Path(file.before.target)), note)
 
 
 def _label(verb: str, files: Sequence[FileDecision]) -> str:

@@ -12,8 +12,7 @@ from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
 from fairlead.errors import ToolError
 from fairlead.session.errors import RequestRefused
-from fairlead.session.review.checks import NO_CHECKS, Check, requested_checks
-from fairlead.session.session import Session
+from fairlead.session.review.checks import NO_CHECKS, Check, UserChecks, requested_checks
 from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
@@ -28,7 +27,7 @@ class _Interrupted(Exception):
     """The proposals changed while the search ran, or the agent began to work."""
 
 
-async def find_smallest_set(session: Session, command: str | None) -> SmallestSet:
+async def find_smallest_set(user_checks: UserChecks, command: str | None) -> SmallestSet:
     """Searches for the smallest set of undecided changes with which the checks pass.
 
     Waits for earlier requests of the session. Publishes its progress and the result.
@@ -40,50 +39,50 @@ async def find_smallest_set(session: Session, command: str | None) -> SmallestSe
         RequestRefused: there is no check, nothing is proposed, a check cannot run, the agent is working, the user
             stopped the request before the search began, or the workspace cannot be used.
     """
-    checks = requested_checks(session, command)
-    session.check_workspace()
+    checks = requested_checks(user_checks, command)
+    user_checks.context.workspace()
     if not checks:
         raise RequestRefused(NO_CHECKS)
-    if not len(session.files.changes):
+    if not len(user_checks.files.changes):
         raise RequestRefused(NOTHING_PROPOSED)
-    if session.running:
+    if user_checks.run.is_active:
         raise RequestRefused(RUNNING)
     searches: list[_Search] = []
 
     async def work(handle: str) -> SmallestSet:
-        commands = await _commands_for(session, checks, handle)
-        if session.running:  # since the request
+        commands = await _commands_for(user_checks, checks, handle)
+        if user_checks.run.is_active:  # since the request
             raise RequestRefused(RUNNING)
-        searches.append(_Search(session, checks, commands, handle))
+        searches.append(_Search(user_checks, checks, commands, handle))
         return await searches[0].run()
 
     try:
-        found = await session.check_queue.run(work)
+        found = await user_checks.queue.run(work)
     except Stopped:
         if not searches:
             raise RequestRefused("The search was stopped before it began.") from None
         found = searches[0].result("stopped")
     except asyncio.CancelledError:
         if searches:
-            session.publish(searches[0].result("stopped"))
+            user_checks.publish(searches[0].result("stopped"))
         raise
     except ToolError as error:
         raise RequestRefused(str(error)) from error
-    session.publish(found)
+    user_checks.publish(found)
     return found
 
 
-async def _commands_for(session: Session, checks: Sequence[Check], handle: str) -> Commands:
+async def _commands_for(user_checks: UserChecks, checks: Sequence[Check], handle: str) -> Commands:
     """Returns the dependencies that running the checks needs. Before that, asks the user for any missing approval.
 
     Raises:
         ToolError: the user did not allow a check, or the sandbox is not available.
     """
-    await session.commands.ready()
-    commands = session.commands.tools()
+    await user_checks.commands.ready()
+    commands = user_checks.commands.tools()
     for check in checks:
         call = RunningCall(handle, check.item_id, lambda _: None)
-        if await allow_check(commands, session.approvals, check.command, call) != "sandboxed":
+        if await allow_check(commands, user_checks.review.approvals, check.command, call) != "sandboxed":
             raise ToolError(f"The search needs the sandbox. {commands.unavailable}")
     return commands
 
@@ -91,13 +90,13 @@ async def _commands_for(session: Session, checks: Sequence[Check], handle: str) 
 class _Search:
     """One search. Its result is about the changes with which it began."""
 
-    def __init__(self, session: Session, checks: Sequence[Check], commands: Commands, handle: str) -> None:
-        self._session, self._checks, self._handle = session, checks, handle
+    def __init__(self, user_checks: UserChecks, checks: Sequence[Check], commands: Commands, handle: str) -> None:
+        self._user_checks, self._checks, self._handle = user_checks, checks, handle
         self._names = tuple(check.command for check in checks)
         self._commands, self._quiet = commands, replace(commands, emit=_ignore)
-        self._changes, self._version = session.files.changes, session.files.version
-        self._state, self._runs_before = commands.record_state("sandboxed"), session.runs
-        limits = session.settings.check
+        self._changes, self._version = user_checks.files.changes, user_checks.files.version
+        self._state, self._runs_before = commands.record_state("sandboxed"), user_checks.run.begun
+        limits = user_checks.context.settings.check
         self._seconds = limits.search_max_minutes * 60 or None
         self._units = tuple(units(self._changes))
         self._search = SmallestSetSearch[_Unit](self._units, self._passes, limits.search_max_runs or None)
@@ -145,9 +144,9 @@ class _Search:
             message,
         )
         if is_set:
-            self._session.evidence.found_set.replace(result, self._changes, self._state)
+            self._user_checks.evidence.found_set.replace(result, self._changes, self._state)
         elif outcome in ("fails", "flaky"):
-            self._session.evidence.found_set.clear()
+            self._user_checks.evidence.found_set.clear()
         return result
 
     async def _passes(self, chosen: Sequence[_Unit]) -> bool:
@@ -157,10 +156,10 @@ class _Search:
             _Interrupted: the result no longer counts.
             ToolError: a check cannot run with all changes, or without any.
         """
-        self._session.publish(self._progress())
+        self._user_checks.publish(self._progress())
         for check in self._checks:
             passed = await self._passes_check(check, chosen)
-            if self._session.files.changes is not self._changes or self._session.runs > self._runs_before:
+            if self._user_checks.files.changes is not self._changes or self._user_checks.run.begun > self._runs_before:
                 raise _Interrupted
             if not passed:
                 return False

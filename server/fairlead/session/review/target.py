@@ -8,7 +8,7 @@ from typing import Literal
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.selection import Change
 from fairlead.session.errors import Stale
-from fairlead.session.session import Session
+from fairlead.workspace.files import Files
 
 Result = Literal["applied", "rejected", "conflict", "failed"]
 
@@ -54,9 +54,7 @@ class Selection:
         return [HunkOutcome(self.path, id, result, message) for id in (self.hunk_ids if ids is None else ids)]
 
 
-def resolve_target(
-    session: Session, target: Target, seen_version: int | None
-) -> tuple[list[Selection], list[HunkOutcome]]:
+def resolve_target(files: Files, target: Target, seen_version: int | None) -> tuple[list[Selection], list[HunkOutcome]]:
     """Returns the selected hunks by file, and failed outcomes for named files and hunks that are no longer proposed.
 
     Args:
@@ -67,20 +65,20 @@ def resolve_target(
             hunk that is still proposed and not in conflict counts as unchanged.
     """
     if target.changes is not None:
-        return _resolve_changes(session, target.changes, seen_version)
-    proposals, item_id = list(session.files.changes), target.item_id
+        return _resolve_changes(files, target.changes, seen_version)
+    proposals, item_id = list(files.changes), target.item_id
     if item_id is None:
-        _check_seen(session, seen_version, None)
+        _check_seen(files, seen_version, None)
         return [_selection(proposal, _ids(proposal)) for proposal in proposals], []
-    if seen_version is not None and session.files.item_changed_since(seen_version, item_id):
+    if seen_version is not None and files.item_changed_since(seen_version, item_id):
         raise Stale(CHANGED)
     selected = [proposal for proposal in proposals if item_id in proposal.item_ids]
     return [_selection(proposal, proposal.hunks_of(item_id)) for proposal in selected], []
 
 
-def target_paths(session: Session, target: Target) -> list[Path]:
+def target_paths(files: Files, target: Target) -> list[Path]:
     """The current paths of the proposed files that a decision may be about."""
-    pending = session.files.changes
+    pending = files.changes
     if target.changes is not None:
         named = (pending.get(change.path) or pending.for_target(change.path) for change in target.changes)
         return list(dict.fromkeys(Path(proposal.path) for proposal in named if proposal is not None))
@@ -89,9 +87,9 @@ def target_paths(session: Session, target: Target) -> list[Path]:
 
 
 def _resolve_changes(
-    session: Session, changes: Sequence[Change], seen_version: int | None
+    files: Files, changes: Sequence[Change], seen_version: int | None
 ) -> tuple[list[Selection], list[HunkOutcome]]:
-    pending = session.files.changes
+    pending = files.changes
     wanted: dict[str, set[str | None]] = {}
     for change in changes:
         proposal = pending.get(change.path) or pending.for_target(change.path)
@@ -101,14 +99,14 @@ def _resolve_changes(
     for path, ids in wanted.items():
         proposal = pending.get(path)
         if proposal is None:
-            _check_seen(session, seen_version, [Path(path)])
+            _check_seen(files, seen_version, [Path(path)])
             outcomes += [HunkOutcome(Path(path), hunk_id, "failed", NO_PROPOSAL) for hunk_id in ids]
             continue
         is_whole = None in ids or proposal.decided_as_whole
         present = _ids(proposal) if is_whole else _ids(proposal) & ids
         # the id of a hunk is derived from its content, so a hunk that is still there is unchanged
         if is_whole or len(present) < len(ids) or not present.isdisjoint(proposal.conflicts):
-            _check_seen(session, seen_version, [Path(path)])
+            _check_seen(files, seen_version, [Path(path)])
         if not is_whole:
             outcomes += [HunkOutcome(Path(path), hunk_id, "failed", NO_HUNK) for hunk_id in ids - present]
         if is_whole or present:
@@ -124,6 +122,6 @@ def _selection(proposal: Proposal, hunk_ids: frozenset[str]) -> Selection:
     return Selection(Path(proposal.path), None if proposal.decided_as_whole else hunk_ids, proposal)
 
 
-def _check_seen(session: Session, seen_version: int | None, paths: Collection[Path] | None) -> None:
-    if seen_version is not None and session.files.changed_since(seen_version, paths):
+def _check_seen(files: Files, seen_version: int | None, paths: Collection[Path] | None) -> None:
+    if seen_version is not None and files.changed_since(seen_version, paths):
         raise Stale(CHANGED)

@@ -1,0 +1,54 @@
+"""The review of a session's proposals: what the user's decisions need and change."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from fairlead.edits.undo import DecisionLog
+from fairlead.session.decision_history import DecisionHistory
+from fairlead.session.run.feedback import Feedback
+from fairlead.session.timed_editor import TimedEditor
+from fairlead.tools.approvals import Approvals
+from fairlead.workspace.files import Files
+
+
+class Review:
+    """Owns the decisions, which take turns.
+
+    Args:
+        publish: is called after each turn.
+        protected: returns the proposals that need a separate confirmation: the reason for each, by its current path.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        feedback: Feedback,
+        editor: TimedEditor,
+        approvals: Approvals,
+        publish: Callable[[], None],
+        protected: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self.files = files
+        self.feedback = feedback
+        self.editor = editor
+        self.approvals = approvals
+        self.publish = publish
+        self.protected = protected
+        self.history = DecisionHistory()
+        self.lock = asyncio.Lock()
+        """Held while a decision, an undo or a rewind changes the proposals."""
+
+    @property
+    def decisions(self) -> DecisionLog:
+        """The decisions that can be undone and redone."""
+        return self.history.decisions
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Holds the lock while the block lasts, and publishes at its end, even if the block raises."""
+        async with self.lock:
+            try:
+                yield
+            finally:
+                self.publish()
