@@ -5,9 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -15,8 +14,7 @@ if sys.platform == "win32":
     pytest.skip("processes are forked here", allow_module_level=True)
 
 from fairlead.session.state import SessionState
-from fairlead.session.store import former_folder, journal, journal_files, lock
-from fairlead.session.store.former_folder import move_journals
+from fairlead.session.store import journal, journal_files, lock
 from fairlead.session.store.journal import Journals
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
@@ -223,66 +221,6 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
     assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
     assert "open elsewhere" in warnings[0]
     owner.close()
-
-
-@pytest.fixture
-def another_file_system(tmp_path: Path) -> Iterator[Path]:
-    """A new folder to which no file of the temporary folder can be renamed."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK) or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is only one file system here")
-    with TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder)
-
-
-def test_fault_53_a_server_that_is_killed_while_it_moves_a_session(tmp_path: Path, another_file_system: Path) -> None:
-    """docs/faults.md 53: killed at any line of moving a session to another file system, a server leaves the whole
-    session in one of the folders. The next server moves it completely, with the time at which it was written."""
-    former, folder = Journals(tmp_path), Journals(another_file_system, warn=pytest.fail)
-
-    def save() -> None:
-        made = former.new(ID, ROOT)
-        made.write(SessionState("Task", "idle", 5.0))
-        made.close()
-        os.utime(tmp_path / f"{ID}.jsonl", (7, 7))
-
-    save()
-    moved = 0
-    for _ in killed_at_each_line(lambda: move_journals(tmp_path, another_file_system), former_folder, journal_files):
-        for found in folder.scan():
-            assert found.summary is not None
-            moved += 1
-        move_journals(tmp_path, another_file_system)
-        assert list(tmp_path.iterdir()) == []
-        assert [path.name for path in another_file_system.iterdir()] == [f"{ID}.jsonl"]
-        (found,) = folder.scan()
-        assert (found.written, folder.read(found).title) == (7.0, "Task")
-        folder.remove(found)
-        save()
-    assert moved > 1
-
-
-def test_fault_52_two_servers_move_the_same_sessions(tmp_path: Path) -> None:
-    """docs/faults.md 52: servers that move sessions at the same moment move each one once, and leave no locks."""
-    former, folder = tmp_path / "former", tmp_path / "sessions"
-    for number in range(60):
-        made = Journals(former).new(f"{number:012}", ROOT)
-        made.write(SessionState(str(number), "idle", 5.0))
-        made.close()
-    assert set(at_one_moment(8, lambda: move_journals(former, folder))) == {0}
-    assert list(former.iterdir()) == []
-    assert len(list(folder.iterdir())) == 60
-
-
-@pytest.mark.parametrize("spelling", ["sessions", "link", "sessions/../sessions"])
-def test_fault_52_a_former_folder_that_is_the_folder_itself_keeps_its_sessions(tmp_path: Path, spelling: str) -> None:
-    """docs/faults.md 52: whatever the client calls the folder."""
-    made = Journals(tmp_path / "sessions").new(ID, ROOT)
-    made.write(SessionState("Task", "idle", 5.0))
-    made.close()
-    (tmp_path / "link").symlink_to("sessions")
-    move_journals(tmp_path / spelling, tmp_path / "sessions")
-    assert [info.id for info in Journals(tmp_path / "sessions").scan()] == [ID]
 
 
 def test_fault_53_a_killed_servers_journal_is_whole_or_swept(tmp_path: Path) -> None:

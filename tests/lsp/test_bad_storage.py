@@ -44,21 +44,6 @@ async def test_fault_56_a_full_disk(workspace: Path, replay: Replay, tmp_path: P
         assert ["cannot be saved: No space left on device" in text for text in messages] == [True]
 
 
-async def test_a_former_storage_on_another_file_system(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """Its sessions are moved, with their proposals."""
-    (workspace / "a.txt").write_text("one\n")
-    former = tmp_path / "former"
-    settings = replay({"calls": edits(("one", "1"))}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=former) as client:
-        session = (await client.run())["sessionId"]
-    client = await with_small_storage(workspace, settings, tmp_path / "small", "size=1m")
-    client.former_storage = former
-    async with client:
-        opened = await client.request("agent/sessions/open", {"sessionId": session})
-        assert len(opened["edits"]["files"]) == 1
-        assert list((former / "sessions").iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("options", "fill"),
     [("size=2m", "head -c 9000000 /dev/zero > big.o"), ("nr_inodes=60", "for n in $(seq 99); do echo > $n.o; done")],

@@ -226,12 +226,8 @@ async def test_commands_see_unsaved_text(workspace: Path, replay: Replay) -> Non
     assert (workspace / "a").read_text() == "disk\n"
 
 
-@pytest.mark.parametrize("next_storage", ["storage", "later"])
-async def test_an_ended_server_leaves_nothing_of_its_layers(
-    workspace: Path, replay: Replay, tmp_path: Path, next_storage: str
-) -> None:
-    """The layer's folder is removed when the server ends, or by the next server if it was killed. The next server may
-    have another storage folder, and know this one as the former."""
+async def test_an_ended_server_leaves_nothing_of_its_layers(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """The layer's folder is removed when the server ends, or by the next server if it was killed."""
     storage = tmp_path / "storage"
     settings = replay({"calls": [bash("mkdir x; touch x/y")]}, {"text": "Done."})
 
@@ -247,8 +243,7 @@ async def test_an_ended_server_leaves_nothing_of_its_layers(
         client.process.kill()
         await client.process.wait()
     assert layers()
-    storages: Json = {"storage": tmp_path / next_storage, "former_storage": storage}
-    async with Client(workspace, settings=settings, **storages) as client:
+    async with Client(workspace, settings=settings, storage=storage) as client:
         await client.run()
     assert not layers()
 

@@ -281,30 +281,6 @@ async def test_opening_two_folders_together_deletes_no_session(tmp_path: Path, r
         assert len((await client.request("agent/sessions/list", {}))["sessions"]) == 242
 
 
-async def test_the_sessions_of_a_former_storage_are_moved(workspace: Path, replay: Replay, tmp_path: Path) -> None:
-    """Undecided and finished sessions are moved once, with their content. A session that another process has open stays
-    in the former storage until that process has ended."""
-    (workspace / "a.txt").write_text("one\ntwo\n")
-    former, storage = tmp_path / "former", tmp_path / "storage"
-    moves: Json = {"storage": storage, "former_storage": former}
-    settings = replay({"calls": edits(("one", "ONE"))}, {"text": "."}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=former) as client:
-        undecided, finished = [(await client.run(title))["sessionId"] for title in ("Undecided", "Finished")]
-    settings = replay({"calls": edits(("two", "TWO"))}, {"text": "."})
-    async with Client(workspace, settings=settings, storage=former, restore=False) as earlier:
-        await earlier.run("Open")
-        async with Client(workspace, settings=settings, **moves) as client:
-            assert set(await listed(client)) == {"Undecided", "Finished"}
-            opened = await client.request("agent/sessions/open", {"sessionId": undecided})
-            assert len(opened["edits"]["files"]) == 1
-        assert {path.stem for path in journals(storage)} == {undecided, finished}
-        assert len(journals(former)) == 1
-        await kill(earlier)
-    async with Client(workspace, settings=settings, **moves) as client:
-        assert set(await listed(client)) == {"Undecided", "Finished", "Open"}
-    assert list((former / "sessions").iterdir()) == []
-
-
 async def test_fault_40_no_key_in_the_journals(connect: Connect, storage: Path) -> None:
     """docs/faults.md 40: no file of the storage contains the key, although the client has sent it to the server and the
     model has run a command that prints environment variables.

@@ -73,12 +73,11 @@ class Client:
         trusted: bool | None = None,
         answers: dict[str, Answer] | None = None,
         storage: Path | None = None,
-        former_storage: Path | None = None,
         restore: bool = True,
         more_folders: Sequence[Path] = (),
     ) -> None:
         self.command = server_process.SERVE
-        self.storage, self.former_storage, self.restore = storage, former_storage, restore
+        self.storage, self.restore = storage, restore
         self.workspace, self.more_folders = workspace, more_folders
         self.settings = settings
         self.capabilities = capabilities
@@ -133,8 +132,6 @@ class Client:
             options["trusted"] = self.trusted
         if self.storage is not None:
             options["storageDir"] = str(self.storage)
-        if self.former_storage is not None:
-            options["formerStorageDir"] = str(self.former_storage)
         if not self.restore:
             options["restore"] = False
         more = [{"uri": folder.as_uri(), "name": folder.name} for folder in self.more_folders]

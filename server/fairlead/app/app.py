@@ -65,8 +65,6 @@ class Start:
     """See `ServerContext`."""
     storage: Path | None
     """The folder of the saved sessions and the layers. None: sessions are not saved."""
-    former_storage: Path | None
-    """The folder before `storage`."""
 
 
 class App:
@@ -89,20 +87,15 @@ class App:
         self._front_end = front_end
         self._watcher = Watcher(self._changed_on_disk, self._others_changed)
         self._reported: set[str] = set()
-        storage, former = start.storage, start.former_storage
+        storage = start.storage
         self.context = ServerContext(
             buffers,
             editor,
             self._choose_model,
             Settings(),
-            CommandLayers(storage or state_folder(), front_end.show_warning, former),
+            CommandLayers(storage or state_folder(), front_end.show_warning),
             watch=self._watcher.watch,
-            journals=Journals(
-                storage and storage / "sessions",
-                front_end.show_warning,
-                front_end.show_info,
-                former_folder=former and former / "sessions",
-            ),
+            journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.show_info),
             roots=Roots().with_folders(start.folders),
             trusted=start.is_trusted,
             restores_sessions=start.restores_sessions,

@@ -56,7 +56,6 @@ class AgentServer:
         """Reads what the client sent in `initialize`, and reports the folders that cannot be used."""
         options = initialization.options
         storage, storage_warning = read_storage(options.get("storageDir", ""))
-        former_storage, _ = read_storage(options.get("formerStorageDir", ""))
         for warning in filter(None, (*initialization.warnings, storage_warning)):
             self.show_warning(warning)
         return Start(
@@ -64,7 +63,6 @@ class AgentServer:
             is_trusted=options.get("trusted", True),
             restores_sessions=options.get("restore", True),
             storage=storage,
-            former_storage=former_storage,
         )
 
     def use_settings(self, given: Any) -> None:

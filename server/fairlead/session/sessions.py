@@ -124,7 +124,6 @@ class Sessions:
             RequestRefused: as `create`.
         """
         self._context.workspace()
-        self._context.journals.adopt_former()
         self._context.journals.remove_leftovers(self._context.now() - LEFTOVER_AGE)
         self._find(prune=True)
 

@@ -65,7 +65,7 @@ class SessionState:
     updated: float = 0.0
     """See `Session.updated`."""
     mode: Mode = "agent"
-    """See `Session.mode`. `agent` if an earlier version saved the state without a mode."""
+    """See `Session.mode`."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0

@@ -4,7 +4,6 @@ The sandbox is probed once per workspace, and again only if the probe failed tem
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,21 +18,12 @@ class CommandLayers:
 
     `storage` is the folder for our data, which sandboxed commands never see. `warn` gets a text for the user if the
     boxes of a workspace are weaker than docs/sandbox.md promises: once per workspace, when its first layer is opened.
-    `former_storage` is the folder before `storage`, in which dead servers may have left layers.
     """
 
-    def __init__(
-        self,
-        storage: Path,
-        warn: Callable[[str], None] = lambda _: None,
-        former_storage: Path | None = None,
-    ) -> None:
+    def __init__(self, storage: Path, warn: Callable[[str], None] = lambda _: None) -> None:
         self._warn, self._warned = warn, set[Roots]()
-        self._former = former_storage
         self._storage, self._state = storage, storage / "layers"
         self._probes: dict[Roots, asyncio.Task[Capability]] = {}
-        self._sweeping: asyncio.Future[None] | None = None
-        """Set once the removal of dead layers in the former storage has begun. Nothing waits for it."""
 
     def start_probe(self, roots: Roots) -> asyncio.Task[Capability]:
         """Starts the probe of a workspace, unless there is one already. Returns its task.
@@ -42,13 +32,7 @@ class CommandLayers:
         """
         found = self._probes.get(roots)
         if found is None or (found.done() and (found.cancelled() or found.exception() or found.result().is_temporary)):
-            found = self._probes[roots] = asyncio.create_task(self._probe(roots))
-        return found
-
-    async def _probe(self, roots: Roots) -> Capability:
-        found = await probe(roots, self._state)
-        if found.layers_folder is not None and self._former is not None and self._sweeping is None:
-            self._sweeping = asyncio.ensure_future(asyncio.to_thread(_sweep, self._former / "layers"))
+            found = self._probes[roots] = asyncio.create_task(probe(roots, self._state))
         return found
 
     async def capability(self, roots: Roots) -> Capability:
@@ -70,11 +54,3 @@ class CommandLayers:
             self._warned.add(roots)
             self._warn(found.weakness)
         return await found.layer([self._storage], settings)
-
-
-def _sweep(layers_folder: Path) -> None:
-    """Removes the layers of dead servers. Runs in a thread, because a layer can be large."""
-    from fairlead.shell.sandbox.layer.layer_folder import sweep  # noqa: PLC0415  imports only on Linux
-
-    with contextlib.suppress(OSError):  # it cannot be read
-        sweep(layers_folder)

@@ -105,8 +105,7 @@ def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequenc
 def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
     """The lines, with `Line.checkpoint` set for each prompt that has a checkpoint.
 
-    Prompts are matched by their text, from the end, because compaction changes the messages, and a conversation from an
-    earlier version of Fairlead has no checkpoints at its beginning.
+    Prompts are matched by their text, from the end, because compaction changes the messages.
     """
     remaining, result = list(checkpoints), list[Line]()
     for line in reversed(lines):

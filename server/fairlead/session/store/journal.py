@@ -22,7 +22,6 @@ from fairlead.session.store import journal_files as files
 from fairlead.session.store import reader
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
-from fairlead.session.store.former_folder import move_journals
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.session.store.moved_folder import with_moved_folder
 from fairlead.session.store.reader import FORMAT, JournalInfo
@@ -232,8 +231,6 @@ class Journals:
     """Shows a message to the user."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start."""
-    former_folder: Path | None = None
-    """Where an earlier version of the client saved its sessions. `adopt_former` moves their journals to `folder`."""
     _unreadable: set[str] = field(default_factory=set[str])
     """The ids of the journals that are damaged or from a newer version."""
     _reported: set[str] = field(default_factory=set[str])
@@ -246,11 +243,6 @@ class Journals:
     def in_memory(self) -> Journal:
         """A journal that saves nothing."""
         return Journal(None, {}, self.warn, self.tell, self.clock)
-
-    def adopt_former(self) -> None:
-        """Moves the journals of the former folder to this one, apart from those that another process has open."""
-        if self.folder is not None and self.former_folder is not None:
-            move_journals(self.former_folder, self.folder)
 
     def scan(self, known: Collection[str] = ()) -> Iterator[JournalInfo]:
         """The journals in the folder, the most recently written first. Reports unreadable ones (`report_unreadable`).
