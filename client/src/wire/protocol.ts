@@ -153,7 +153,7 @@ export interface Line {
   readonly result: string;
   /**
    * For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during a
-   * run, and in sessions of earlier versions.
+   * run.
    */
   readonly checkpoint: number | null;
 }
@@ -202,10 +202,7 @@ export interface SuggestedChecks {
 export interface OpenedSession {
   readonly sessionId: string;
   readonly state: SessionState;
-  /**
-   * The mode of the last run. `"agent"` before the first run, and if an earlier version saved the session without its
-   * mode.
-   */
+  /** The mode of the last run; `"agent"` before the first run. */
   readonly mode: Mode;
   readonly plan: Plan;
   readonly edits: Edits;
@@ -387,11 +384,6 @@ export interface InitializationOptions {
    * `window/showMessage` says so), sessions end with the process.
    */
   readonly storageDir?: string;
-  /**
-   * The `storageDir` of an earlier version of the client. The server moves the sessions in it to `storageDir`, except
-   * those that another process has open: these are moved at a later start.
-   */
-  readonly formerStorageDir?: string;
   /**
    * False: a saved session is restored only when a request names it. For a client that runs one task and leaves the
    * other sessions to other clients. Default: true.

@@ -191,7 +191,7 @@ class LineWire(TypedDict):
     """
     checkpoint: int | None
     """For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during
-    a run, and in sessions of earlier versions.
+    a run.
     """
 
 
@@ -241,9 +241,7 @@ class OpenedSession(TypedDict):
     sessionId: str
     state: SessionState
     mode: Mode
-    """The mode of the last run. `"agent"` before the first run, and if an earlier version saved the session without its
-    mode.
-    """
+    """The mode of the last run; `"agent"` before the first run."""
     plan: PlanWire
     edits: EditsWire
     transcript: list[LineWire]

@@ -54,10 +54,6 @@ class InitializationOptions(TypedDict):
     and opens only the sessions that began with one of its folders. Without it, or if it cannot be a folder (a
     `window/showMessage` says so), sessions end with the process.
     """
-    formerStorageDir: NotRequired[str]
-    """The `storageDir` of an earlier version of the client. The server moves the sessions in it to `storageDir`, except
-    those that another process has open: these are moved at a later start.
-    """
     restore: NotRequired[bool]
     """False: a saved session is restored only when a request names it. For a client that runs one task and leaves the
     other sessions to other clients. Default: true.
