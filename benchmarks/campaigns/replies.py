@@ -29,14 +29,12 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, Text, Thinking
-from fairlead.agent.loop import run
 from fairlead.agent.outcome import Outcome
-from fairlead.messages.parts import Prompt
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.retry import MAX_ATTEMPTS
 from fairlead.models.recording import read_recording
-from support.bare_agent import bare_agent
+from support.bare_agent import BareAgent
 from support.fake_api import FakeApi, Raw, Turn
 from support.fake_api import Text as SaidText
 from support.nonsense import recordings, responses
@@ -67,14 +65,12 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
     """
     endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
     model, seen = MessagesApiModel(endpoint, _at_once), list[Event]()
-    agent = bare_agent(model, seen.append)
+    agent = BareAgent(model, seen.append)
     try:
         server.pending = [response] * times
-        agent.window.begin_run(200_000)
-        first = await run(agent, [Prompt("hi")])
+        first = await agent.run("hi")
         server.pending = []
-        agent.window.begin_run(200_000)
-        return first, await run(agent, [Prompt("Still there?")]), seen
+        return first, await agent.run("Still there?"), seen
     finally:
         await model.aclose()
 

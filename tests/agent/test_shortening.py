@@ -49,9 +49,8 @@ def conversations(draw: st.DrawFn) -> History:
             results = [
                 Result(c.id, f"{c.id} " * draw(st.sampled_from((1, 100, 2000))), draw(st.booleans())) for c in calls
             ]
-            history.add_results(
-                results, draw(st.sampled_from(([], [Note("reminder", "Do.")], [Note("review", "No.")])))
-            )
+            history.add_results(results)
+            history.add_to_user_message(draw(st.sampled_from(([], [Note("reminder", "Do.")], [Note("review", "No.")]))))
         history.close("(The run ended here.)")
     history.add_user_message([Prompt("And now?")])
     return history

@@ -7,13 +7,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fairlead.agent.events import Event
-from fairlead.agent.loop import Agent, run
-from fairlead.messages.parts import Prompt
 from fairlead.models.anthropic.clouds import Cloud
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from faults.answers import ANSWERS, DEFAULTS, Answer
-from support.bare_agent import bare_agent
+from support.bare_agent import BareAgent
 from support.raw_server import RawServer
 
 MAX_MESSAGE = 3000  # characters
@@ -26,7 +24,7 @@ ENDLESS = [pytest.param(answer, id=answer.name) for answer in ANSWERS if not ans
 
 
 @asynccontextmanager
-async def agent_for(answer: Answer, server: RawServer, seen: list[Event]) -> AsyncIterator[Agent]:
+async def agent_for(answer: Answer, server: RawServer, seen: list[Event]) -> AsyncIterator[BareAgent]:
     """An agent whose model is the server."""
     cloud = Cloud("bedrock", "eu-central-1") if answer.cloud else None
     base_url = f"{answer.scheme}://127.0.0.1:{server.port}"
@@ -35,7 +33,7 @@ async def agent_for(answer: Answer, server: RawServer, seen: list[Event]) -> Asy
     )
     model = MessagesApiModel(endpoint, _at_once)
     try:
-        yield bare_agent(model, seen.append)
+        yield BareAgent(model, seen.append)
     finally:
         await model.aclose()
 
@@ -85,17 +83,15 @@ async def test_fault_160_an_answer_ends_the_run_as_it_must(answer: Answer, monke
     with RawServer(DEFAULTS[answer.cloud]) as server:
         server.answers = [answer.parts] * answer.tries
         async with agent_for(answer, server, seen) as agent:
-            agent.window.begin_run(200_000)
             async with ticking() as ticks:
-                first = await run(agent, [Prompt("hi")])
+                first = await agent.run("hi")
             assert (first.error.kind if first.error else "", server.answers) == (answer.kind, [])
             assert answer.says in first.message and "Internal error" not in first.message
             assert first.error is None or len(first.message) <= MAX_MESSAGE
             assert ticks.count > 0
             if answer.scheme == "https":
                 return
-            agent.window.begin_run(200_000)
-            second = await run(agent, [Prompt("Still there?")])
+            second = await agent.run("Still there?")
             assert (second.stop_reason, second.message) == ("end_turn", "Done.")
     assert server.problems == []
 
@@ -106,11 +102,11 @@ async def test_fault_160_a_stop_ends_an_answer_that_may_last_for_ever(answer: An
     with RawServer(DEFAULTS[answer.cloud]) as server:
         server.answers = [answer.parts]
         async with agent_for(answer, server, []) as agent, ticking() as ticks:
-            running = asyncio.ensure_future(run(agent, [Prompt("hi")]))
+            running = asyncio.ensure_future(agent.run("hi"))
             await asyncio.to_thread(server.wait_for_requests, 1)
             await ticks.wait_for(20)
             assert not running.done()
             running.cancel()
             assert (await running).stop_reason == "cancelled"
-            assert (await run(agent, [Prompt("Still there?")])).message == "Done."
+            assert (await agent.run("Still there?")).message == "Done."
     assert server.problems == []

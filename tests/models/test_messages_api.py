@@ -123,7 +123,8 @@ async def test_twenty_rounds_come_from_the_cache_and_each_message_is_encoded_onc
                 history.add_reply(answer.parts)
                 if answer.calls:
                     notes = [Note("reminder", "Update your todos.")] if number % 3 == 2 else []
-                    history.add_results([Result(call.id, "output " * 30) for call in answer.calls], notes)
+                    history.add_results([Result(call.id, "output " * 30) for call in answer.calls])
+                    history.add_to_user_message(notes)
         bodies = [request.raw for request in api.requests]
         assert api.refusals == []
     assert all(later.startswith(body[: -len(b"]}")]) for body, later in pairwise(bodies))

@@ -2,19 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
-from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.prompts import LOOPING_CALL, NOT_IN_MODE, NOT_REACHED, REPEATED_CALL
+from fairlead.agent.hooks import Hook, Refusal
+from fairlead.agent.prompts import NOT_IN_MODE, NOT_REACHED
 from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import CHANGES_FILES, Mode, RunningCall, Tool
+from fairlead.agent.tool import CHANGES_FILES, SIMULTANEOUS, Mode, RunningCall, Tool
 from fairlead.errors import ToolError, VerbatimToolError
-from fairlead.messages.history import clean_text
+from fairlead.messages.history import call_key, clean_text
 from fairlead.messages.parts import Call, Result
 
 log = logging.getLogger(__name__)
@@ -23,11 +23,25 @@ MAX_NAME = 100  # characters of an unknown tool's name that are compared
 
 
 @dataclass
+class _Started:
+    """A call that the user sees as started."""
+
+    call: Call
+    running: RunningCall
+    work: asyncio.Task[str] | Exception
+    """What its tool does, or why it is not run."""
+
+    @property
+    def ends_answer(self) -> bool:
+        return isinstance(self.work, Refusal) and self.work.ends_answer
+
+
+@dataclass
 class Dispatcher:
     """Finds each call's tool in a table and runs it (docs/plan.md L2)."""
 
     tools: Mapping[str, Tool]
-    guard: RepeatGuard
+    hooks: Sequence[Hook]
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
     """Returns the id of the plan item in progress; None if there is none."""
@@ -35,23 +49,17 @@ class Dispatcher:
     """Returns whether the last call with this name and input returned this text, and the model can still read it."""
     stopped: StoppedCalls
     mode: Mode = "agent"
-    is_looping: bool = False
-    """After a round: whether the model has repeated the same call too often."""
-    has_polled: bool = False
-    """After a round: whether one of its calls polled background work (`RunningCall.polls`)."""
 
     async def run_all(self, calls: Sequence[Call], results: list[Result]) -> None:
-        """Runs the calls in order and appends one result for each to `results`, even if cancelled halfway.
+        """Runs the calls and appends one result for each to `results`, in order, even if cancelled halfway.
 
-        `results` must be empty at first. A call that is repeated too often ends the round: neither this call nor the
-        later ones are run.
+        Successive calls that only read run at the same time; any other call runs alone. `results` must be empty at
+        first. After a refusal that ends the answer, the later calls are not run.
         """
-        self.has_polled = False
         reason = "the run was cancelled before this call"
         try:
-            for call in calls:
-                results.append(await self._run(call, results))
-                if self.is_looping:
+            for group in self._groups(calls):
+                if await self._run_group(group, results):
                     reason = "the run was stopped before this call"
                     break
         finally:
@@ -65,56 +73,92 @@ class Dispatcher:
         self.emit(ToolFinished(call.id, True, reason))
         return Result(call.id, reason, is_error=True)
 
-    async def _run(self, call: Call, results: list[Result]) -> Result:
+    def _groups(self, calls: Sequence[Call]) -> Iterator[Sequence[Call]]:
+        """The calls in order, those together that may run at the same time. Identical calls never do (L10)."""
+        group: dict[str, Call] = {}
+        for call in calls:
+            tool, key = self.tools.get(call.name), call_key(call.name, call.input)
+            is_simultaneous = tool is not None and tool.read_only and tool.kind in SIMULTANEOUS
+            if group and (not is_simultaneous or key in group):
+                yield list(group.values())
+                group = {}
+            if is_simultaneous:
+                group[key] = call
+            else:
+                yield [call]
+        if group:
+            yield list(group.values())
+
+    async def _run_group(self, calls: Sequence[Call], results: list[Result]) -> bool:
+        """Runs calls at the same time and appends their results. Returns whether the later calls must not run."""
+        started: list[_Started] = []
+        before = len(results)
+        try:
+            for call in calls:
+                started.append(await self._start(call, has_read_result=not before and not started))
+                if started[-1].ends_answer:
+                    break
+            for each in started:
+                if isinstance(each.work, asyncio.Task):
+                    await asyncio.wait({each.work})
+                self._report(each, await self._finish(each), results)
+        except asyncio.CancelledError:
+            for each in started[len(results) - before :]:
+                if isinstance(each.work, asyncio.Task):
+                    self.stopped.stop(each.work)
+                self._report(each, Result(each.call.id, each.running.result_when_stopped(), is_error=True), results)
+            raise
+        return started[-1].ends_answer
+
+    async def _start(self, call: Call, *, has_read_result: bool) -> _Started:
+        tool, refusal = self.tools.get(call.name), None
+        for hook in self.hooks:
+            refusal = refusal or await hook.before_call(call, tool, has_read_result)
         running = RunningCall(
             call.id,
             self.current_item(),
             lambda text: self.emit(ToolOutput(call.id, text)),
             already_shown=lambda text: self.already_shown(call.name, call.input, text),
         )
+        title, locations = call.name, ()
+        work: asyncio.Task[str] | Exception
         try:
-            text, is_error = await self._execute(call, running, is_first=not results), False
-        except asyncio.CancelledError:
-            result = Result(call.id, running.result_when_stopped(), is_error=True)
-            results.append(result)
-            self.emit(ToolFinished(call.id, True, result.text))
-            raise
+            known, given = self._checked(call, tool)
+            title, locations = known.describe(given)
+            if refusal is not None:
+                raise refusal
+            work = asyncio.ensure_future(self._work(known, given, running))
+        except Exception as error:  # noqa: BLE001  `_finish` handles it
+            work = error
+        self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", title, call.input, locations))
+        return _Started(call, running, work)
+
+    async def _work(self, tool: Tool, given: dict[str, Any], running: RunningCall) -> str:
+        if tool.kind in CHANGES_FILES:
+            await self.stopped.wait()  # a stopped call and this one must not change files at the same time (L16)
+        return await tool.run(given, running)
+
+    async def _finish(self, started: _Started) -> Result:
+        """The result of a call that has ended or was refused."""
+        call, running, work = started.call, started.running, started.work
+        try:
+            if isinstance(work, Exception):
+                raise work
+            text, is_error = work.result(), False
         except VerbatimToolError as error:
             text, is_error = str(error), True
         except Exception as error:  # broad on purpose: no tool may end the loop (L3)
             if not isinstance(error, ToolError):
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
-        result = Result(call.id, clean_text(text), is_error)
-        self.emit(ToolFinished(call.id, result.is_error, result.text, tuple(running.changed_paths)))
-        return result
+        if isinstance(work, asyncio.Task):
+            for hook in self.hooks:
+                await hook.after_call(call, running, "" if is_error else text)
+        return Result(call.id, clean_text(text), is_error)
 
-    async def _execute(self, call: Call, running: RunningCall, *, is_first: bool) -> str:
-        tool = self.tools.get(call.name)
-        is_exempt = tool is not None and tool.read_only
-        # a call that is not the first of its answer directly follows one of the same answer
-        verdict = self.guard.check(call, is_exempt, has_read_result=is_first)
-        self.is_looping = verdict == "stop"
-        title, locations = call.name, ()
-        try:
-            known, given = self._checked(call, tool)
-            title, locations = known.describe(given)
-        finally:
-            kind = tool.kind if tool is not None else "other"
-            self.emit(ToolStarted(call.id, call.name, kind, title, call.input, locations))
-        if verdict == "stop":
-            raise ToolError(LOOPING_CALL.format(count=self.guard.in_a_row))
-        if verdict == "refuse":
-            raise ToolError(REPEATED_CALL)
-        if known.kind in CHANGES_FILES:
-            await self.stopped.wait()  # a stopped call and this one must not change files at the same time (L16)
-        result = ""  # a call that fails again has not changed
-        try:
-            result = await self.stopped.run(known.run(given, running))
-            return result
-        finally:
-            self.guard.forget() if running.polls else self.guard.note_result(result, running.repeat)
-            self.has_polled = self.has_polled or running.polls
+    def _report(self, started: _Started, result: Result, results: list[Result]) -> None:
+        results.append(result)
+        self.emit(ToolFinished(result.call_id, result.is_error, result.text, tuple(started.running.changed_paths)))
 
     def _checked(self, call: Call, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
         """The tool of a call, and the input as the tool's schema describes it."""

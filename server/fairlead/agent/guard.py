@@ -6,19 +6,20 @@ from the user, and after a warning that the user rejected the same change before
 
 import re
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal
 
-from fairlead.agent.tool import Repeat
+from fairlead.agent.hooks import Hook, Refusal, RunEnded
+from fairlead.agent.outcome import REDIRECT, Ending
+from fairlead.agent.prompts import LOOPING_CALL, REPEATED_CALL
+from fairlead.agent.tool import Repeat, RunningCall, Tool
+from fairlead.display import end_sentence
 from fairlead.messages.history import call_key
 from fairlead.messages.parts import Call, Result
-
-Verdict = Literal["run", "refuse", "stop"]
 
 # durations and times of day: the same result has others each time
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:[mµn]?s|sec(?:ond)?s?|min(?:ute)?s?)\b|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?")
 
 
-class RepeatGuard:
+class RepeatGuard(Hook):
     """Refuses a call that directly follows an identical one and cannot have another result.
 
     Calls are not identical if the change token has changed in between, apart from the changes that the call made.
@@ -36,50 +37,53 @@ class RepeatGuard:
         self._repeat: Repeat = "refused"
         self._result = ""
         self._unchanged = 0  # identical calls in a row since the result changed
-        self.in_a_row = 0
-        """The number of identical calls in a row, the last one included."""
+        self._in_a_row = 0  # identical calls in a row, the last one included
+        self._is_looping = False
 
-    def check(self, call: Call, is_exempt: bool, has_read_result: bool = True) -> Verdict:
-        """Counts the next call and decides whether it runs. An exempt call (`Tool.read_only`) is never refused.
+    async def before_call(self, call: Call, tool: Tool | None, has_read_result: bool) -> Refusal | None:
+        """Counts the call and decides whether it runs. A call of a tool that only reads always may.
 
-        The verdict is `stop` for a call that ends the run, even if the call is exempt.
-
-        Args:
-            has_read_result: whether the model made the call after it had read the result of the call before.
+        If the call is the last one before the limit, it does not run, and the run ends after the results.
         """
         current = (call_key(call.name, call.input), self._change_token())
         if self._last != current:
-            self._last, self._repeat, self._unchanged, self.in_a_row = current, "refused", 0, 0
+            self._last, self._repeat, self._unchanged, self._in_a_row = current, "refused", 0, 0
         self._unchanged += 1
-        self.in_a_row += 1
-        if self._unchanged >= self._max_repeats or self.in_a_row >= self._max_in_a_row:
-            return "stop"
-        if self.in_a_row == 1 or is_exempt or self._repeat == "allowed":
-            return "run"
+        self._in_a_row += 1
+        if self._unchanged >= self._max_repeats or self._in_a_row >= self._max_in_a_row:
+            self._is_looping = True
+            return Refusal(LOOPING_CALL.format(count=self._in_a_row), ends_answer=True)
+        if self._in_a_row == 1 or self._repeat == "allowed" or (tool is not None and tool.read_only):
+            return None
         may_differ = self._repeat == "until_unchanged" and self._unchanged <= 2 and has_read_result
-        return "run" if may_differ else "refuse"
+        return None if may_differ else Refusal(REPEATED_CALL)
 
-    def note_result(self, result: str, repeat: Repeat) -> None:
-        """Call this after a call has run. The changes that it made do not allow an identical call.
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+        """Notes the result. The changes that a call made do not allow an identical call.
 
-        Args:
-            repeat: whether an identical call may run again (`RunningCall.repeat`).
+        A call that polled counts as if it had not been made. So does one that another call followed while it ran.
         """
+        key = call_key(call.name, call.input)
+        if self._last is None or self._last[0] != key:
+            return
+        if running.polls:
+            self._last = None
+            return
         result = _TIMES.sub("", result)
-        if repeat == "allowed":
+        if running.repeat == "allowed":
             self._unchanged = 0
         elif result != self._result:
             self._unchanged = 1
-        self._repeat, self._result = repeat, result
-        if self._last is not None:
-            self._last = (self._last[0], self._change_token())
+        self._repeat, self._result = running.repeat, result
+        self._last = key, self._change_token()
 
-    def forget(self) -> None:
-        """Allows the same call again, as if the last call had not been made."""
-        self._last = None
+    async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
+        if self._is_looping:
+            reason = f"the model made the same call {self._in_a_row} times in a row"
+            raise RunEnded(Ending("loop", f"Paused: {reason}. {REDIRECT}"))
 
 
-class IdleGuard:
+class IdleGuard(Hook):
     """Counts rounds without progress, and rounds in which all calls fail with the same error.
 
     A round is idle if the change token is the same as after the round before, no call polled (`RunningCall.polls`), and
@@ -94,20 +98,20 @@ class IdleGuard:
         self._calls_since_change: set[str] = set()
         self._error = ""
         self._error_rounds = self._idle_rounds = 0
+        self._has_polled = False
 
-    def check_round(self, calls: Sequence[Call], results: Sequence[Result], has_polled: bool) -> str | None:
-        """Counts a round.
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+        self._has_polled = self._has_polled or running.polls
 
-        Args:
-            calls: the calls of the round.
-            results: their results, in the same order.
-            has_polled: whether a call waited for background work or read new output of it, which counts as progress.
+    async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
+        reason = self._count(calls, results)
+        if reason is not None:
+            raise RunEnded(Ending("loop", f"Paused: {end_sentence(reason)} {REDIRECT}"))
 
-        Returns:
-            Why the run should pause, as text for the user; None if it may continue.
-        """
+    def _count(self, calls: Sequence[Call], results: Sequence[Result]) -> str | None:
+        """Counts a round. Returns why the run should pause, as text for the user; None if it may continue."""
         token = self._change_token()
-        has_progress = has_polled
+        has_progress, self._has_polled = self._has_polled, False
         if token != self._last_token:
             self._last_token, self._calls_since_change = token, set()
             has_progress = True

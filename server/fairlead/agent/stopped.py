@@ -2,12 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class StoppedCalls:
@@ -16,19 +13,11 @@ class StoppedCalls:
     def __init__(self) -> None:
         self._ending: set[asyncio.Task[Any]] = set()
 
-    async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Awaits a call and returns its result.
-
-        If the caller is cancelled, so is the call. The call then ends in the background, and the caller does not wait.
-        """
-        task = asyncio.ensure_future(work)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            task.cancel()
-            self._ending.add(task)
-            task.add_done_callback(self._on_end)
-            raise
+    def stop(self, call: "asyncio.Task[Any]") -> None:
+        """Cancels a call, which then ends in the background."""
+        call.cancel()
+        self._ending.add(call)
+        call.add_done_callback(self._on_end)
 
     async def wait(self) -> None:
         """Waits until all stopped calls have ended."""

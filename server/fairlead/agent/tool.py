@@ -12,6 +12,8 @@ Mode = Literal["agent", "plan", "ask"]
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 """Calls of these kinds wait until stopped calls have ended, because both may change files (L16)."""
+SIMULTANEOUS: Collection[ToolKind] = ("read", "search", "fetch")
+"""Read-only calls of these kinds run at the same time if they follow each other in an answer."""
 KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
 """Compaction never clears the results of these kinds of tools, because repeating the call would not restore them."""
 

@@ -59,6 +59,13 @@ class History:
         """Appends a user message."""
         self._messages.append(Message("user", tuple(parts)))
 
+    def add_to_user_message(self, parts: Iterable[Part]) -> None:
+        """Appends parts to the last message, which is the user's and was not sent yet."""
+        added = tuple(parts)
+        if added:
+            last = self._messages[-1]
+            self._messages[-1] = replace(last, parts=(*last.parts, *added))
+
     def add_reply(self, parts: Iterable[Part]) -> list[Call]:
         """Appends an answer and returns its calls with unique ids, which their results must use.
 
@@ -76,9 +83,9 @@ class History:
         self._messages.append(Message("assistant", tuple(added)))
         return [part for part in added if isinstance(part, Call)]
 
-    def add_results(self, results: Iterable[Result], notes: Iterable[Part] = ()) -> None:
-        """Appends one user message: all results first, then notes such as a reminder (docs/plan.md L6)."""
-        parts = (*results, *notes)
+    def add_results(self, results: Iterable[Result]) -> None:
+        """Appends one user message with the results. Notes, such as a reminder, may only follow (docs/plan.md L6)."""
+        parts = tuple(results)
         self._index(parts)
         self._messages.append(Message("user", parts))
 

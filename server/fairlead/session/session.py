@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent import loop
 from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, Steered, StopReason
+from fairlead.agent.loop import Run
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
@@ -210,7 +210,7 @@ class Session:
             current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self.commands.start_guarded_search()
-        outcome = await loop.run(agent, user_prompt(task.prompt, self.mode, context))
+        outcome = await Run(agent).execute(user_prompt(task.prompt, self.mode, context))
         await self._compare_at_end(outcome)
         return outcome
 

@@ -31,7 +31,7 @@ class BashOutput:
     """Implements `Tool`."""
 
     spec = SPEC
-    kind: ToolKind = "read"
+    kind: ToolKind = "other"
     read_only = True
 
     def __init__(self, background: BackgroundCommands) -> None:

@@ -1,12 +1,16 @@
 """Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.budget import Budget
+from fairlead.agent.agent import Agent
 from fairlead.agent.events import Event
-from fairlead.agent.loop import Agent, RunLimits
+from fairlead.agent.guard import IdleGuard, RepeatGuard
+from fairlead.agent.limits import Budget, Limits
+from fairlead.agent.meter import Meter
+from fairlead.agent.old_images import OldImages
+from fairlead.agent.reminder import Reminder
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.messages.history import History
@@ -19,6 +23,7 @@ from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.run.feedback import Feedback
+from fairlead.session.run.feedback_hook import FeedbackHook
 from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import SessionModel
@@ -94,7 +99,17 @@ class AgentBuilder:
             evidence.still_passes,
             settings.check.without_changes_seconds,
         )
+        meter = Meter(self._model.cost_of, self._model.window, self.emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
+        limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
+
+        def change_token() -> Hashable:
+            return files.change_token, plan.snapshot().revision, count_prompts()
+
+        async def has_new_errors() -> bool:
+            """Checks the proposals only in agent mode, and only while the run may continue."""
+            return mode == "agent" and limits.reached is None and await self.code.check()
+
         return Agent(
             model=model,
             system=system_prompt(files.roots) + self._rules.root_rules,
@@ -102,20 +117,20 @@ class AgentBuilder:
             plan=plan,
             history=self.history,
             emit=self.emit,
-            change_token=lambda: (files.change_token, plan.snapshot().revision, count_prompts()),
-            take_feedback=take_feedback,
-            has_user_message=lambda: self.feedback.has_user_message,
-            check_proposals=self.code.check,
-            cost_of=self._model.cost_of,
+            hooks=[
+                limits,
+                OldImages(self.history, self.emit),
+                RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
+                IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
+                FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, self.emit),
+                Reminder(plan, self.emit, counts_only=mode == "ask"),
+            ],
+            meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),
             window=self._model.window,
             stopped=self._stopped,
             checkpoint=checkpoint,
             mode=mode,
-            limits=RunLimits(
-                settings.loop.max_repeats, settings.loop.max_rounds, settings.loop.max_idle_rounds, budget
-            ),
-            clock=lambda: context.clock() - self.editor.waited_seconds,
         )
 
     async def collect_context(self, task: RunTask) -> list[Part]:

@@ -1,0 +1,44 @@
+"""What a run works with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairlead.agent.events import Event
+from fairlead.agent.hooks import Hook
+from fairlead.agent.meter import Meter
+from fairlead.agent.model import Model
+from fairlead.agent.stopped import StoppedCalls
+from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
+from fairlead.agent.window import Window
+from fairlead.messages.history import History
+from fairlead.plan import TodoManager
+
+
+@dataclass
+class Agent:
+    """Everything that a run works with."""
+
+    model: Model
+    system: str
+    """The system prompt."""
+    tools: Mapping[str, Tool]
+    """The tools by name, in the order in which the model sees them."""
+    plan: TodoManager
+    history: History
+    emit: Callable[[Event], None]
+    hooks: Sequence[Hook]
+    """In the order in which they are called."""
+    meter: Meter
+    proposals: Callable[[], str]
+    """Renders the current proposals for the model; empty if there are none."""
+    window: Window
+    stopped: StoppedCalls
+    """The stopped calls of the session's earlier runs (L16)."""
+    checkpoint: int | None = None
+    """See `RunStarted`."""
+    mode: Mode = "agent"
+    """Decides which tools may run."""
+
+    def keeps_results(self, tool: str) -> bool:
+        """Whether compaction must keep a tool's results."""
+        return tool in self.tools and self.tools[tool].kind in KEEPS_RESULTS

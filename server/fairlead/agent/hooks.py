@@ -1,0 +1,68 @@
+"""Hooks: what acts at the boundaries of a run beside the loop's own work (`loop.py`).
+
+A run calls its hooks in order. What a hook must remember, such as a count, it keeps itself; a run has hooks of its own.
+"""
+
+from collections.abc import Sequence
+
+from fairlead.agent.outcome import Ending
+from fairlead.agent.tool import RunningCall, Tool
+from fairlead.errors import ToolError
+from fairlead.messages.parts import Call, Note, Prompt, Result
+
+
+class Refusal(ToolError):
+    """Why a call is not run, as text for the model."""
+
+    def __init__(self, text: str, *, ends_answer: bool = False) -> None:
+        """
+        Args:
+            ends_answer: whether the later calls of the answer are not run either.
+        """
+        super().__init__(text)
+        self.ends_answer = ends_answer
+
+
+class RunEnded(Exception):
+    """Ends the run."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.message)
+        self.ending = ending
+
+
+class Hook:
+    """Does nothing at each boundary; a subclass overrides those at which it acts.
+
+    Each method may raise RunEnded.
+    """
+
+    async def before_request(self) -> Sequence[Prompt | Note]:
+        """Called before each round. Returns what the model is to read, too, with the message that is sent next."""
+        return ()
+
+    async def before_retry(self) -> None:
+        """Called before a failed request is sent again."""
+
+    async def before_call(self, call: Call, tool: Tool | None, has_read_result: bool) -> Refusal | None:
+        """Called before each call, even if its tool or its input will be refused. Returns why it must not run.
+
+        Args:
+            tool: None if there is no such tool.
+            has_read_result: whether the model had read the result of the call before when it made this one.
+        """
+        return None
+
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+        """Called after each call that has run to its end.
+
+        Args:
+            result: its text; empty if it failed.
+        """
+
+    async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
+        """Called when each call of an answer has its result, in the same order."""
+
+    async def before_end(self) -> Sequence[Prompt | Note]:
+        """Called when the model has ended its turn. Returns what it must read before the run may end."""
+        return ()

@@ -1,0 +1,122 @@
+"""The requests of a run: sends the conversation and returns the answer, if need be shortened (docs/plan.md L15)."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from io import StringIO
+
+from fairlead.agent.agent import Agent
+from fairlead.agent.compaction import Compactor
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import Retry, Text, Thinking
+from fairlead.agent.model import Reply, Request, Retrying, TextDelta, ThinkingDelta, Used
+from fairlead.agent.shortening import summary_request
+from fairlead.agent.window import prefix_size
+from fairlead.messages.history import without_thinking
+from fairlead.messages.parts import Message
+
+log = logging.getLogger(__name__)
+
+MAX_OVERFLOW_RETRIES = 4
+"""How often a request that was refused as too long is sent again, shortened or with a lower answer limit."""
+
+
+class Requests:
+    """Requests the answers of one run."""
+
+    def __init__(self, agent: Agent, compactor: Compactor, before_retry: Callable[[], Awaitable[None]]) -> None:
+        """
+        Args:
+            before_retry: called before a failed request is sent again; what it raises ends the request.
+        """
+        self._agent, self._compactor, self._before_retry = agent, compactor, before_retry
+        self._tools = [tool.spec for tool in agent.tools.values()]
+        agent.window.prefix_chars = prefix_size(agent.system, self._tools)
+        self._text = StringIO()
+        self.answer_limit: int | None = None
+        """How many tokens the window left for the last answer; None if that is unknown."""
+
+    @property
+    def partial_text(self) -> str:
+        """The text of an answer that is being streamed, or that broke off."""
+        return self._text.getvalue()
+
+    async def answer(self) -> Reply:
+        """Requests the next answer. If the conversation is too long, compacts it first.
+
+        If the request is refused as too long, lowers the answer's limit or compacts, and tries again.
+
+        Raises:
+            ModelError: there was no answer, or the conversation cannot be shortened any further.
+        """
+        history, window = self._agent.history, self._agent.window
+        if window.needs_compaction(history.messages):
+            await self._compactor.compact(self._summarize)
+        for _ in range(MAX_OVERFLOW_RETRIES):
+            try:
+                return await self._send(history.messages)
+            except ModelError as error:
+                if error.kind != "context_overflow":
+                    raise
+                fits_now = window.record_refusal(history.messages, error.overflow, self.answer_limit)
+                if not fits_now and not await self._compactor.compact(self._summarize):
+                    raise self._compactor.overflow_error(error.message) from error
+        return await self._send(history.messages)
+
+    async def _summarize(self, messages: Sequence[Message]) -> str:
+        """The model's summary, or its thinking if it wrote nothing else, for example because it was cut off."""
+        reply = await self._send(summary_request(messages), is_shown=False)
+        return reply.text if reply.text.strip() else reply.thinking
+
+    async def _send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
+        """Sends a request and returns the answer. If earlier thinking is refused, removes it and sends the rest.
+
+        The Messages API refuses thinking if anything before it has changed (compaction, other rules or tools), or if it
+        comes from another server.
+
+        Args:
+            is_shown: whether to emit the deltas and to let the provider clear results. False for a summary. Retries
+                and usage are always emitted.
+        """
+        try:
+            return await self._send_once(messages, is_shown)
+        except ModelError as error:
+            history, stripped = self._agent.history, without_thinking(messages)
+            if error.refuses != "thinking" or stripped == list(messages):
+                raise
+            log.info("earlier thinking is removed from the conversation: %s", error)
+        history.replace(without_thinking(history.messages))
+        return await self._send_once(stripped, is_shown)
+
+    async def _send_once(self, messages: Sequence[Message], is_shown: bool) -> Reply:
+        self.answer_limit = self._agent.window.answer_limit(messages)
+        clearing = self._compactor.server_clearing() if is_shown else None
+        request = Request(self._agent.system, self._tools, messages, clearing, self.answer_limit)
+        async with aclosing(self._agent.model.stream(request)) as stream:
+            async for event in stream:
+                match event:
+                    case TextDelta(text) if is_shown:
+                        self._text.write(text)
+                        self._agent.emit(Text(text))
+                    case ThinkingDelta(text) if is_shown:
+                        self._agent.emit(Thinking(text))
+                    case Used(usage):
+                        self._agent.meter.add(usage)
+                    case Retrying(attempt, delay, reason):
+                        await self._before_retry()
+                        self._agent.emit(Retry(attempt, delay, reason))
+                    case Reply():
+                        self._record(event, messages)
+                        return event
+                    case _:
+                        pass
+        raise ModelError("internal", "The model's stream ended without an answer.")
+
+    def _record(self, reply: Reply, messages: Sequence[Message]) -> None:
+        """Clears the results that the provider has cleared, updates the window, and emits the usage so far."""
+        self._text = StringIO()
+        if reply.cleared_results:
+            self._compactor.apply_server_clearing(reply.cleared_results)
+            messages = self._agent.history.messages
+        self._agent.window.record_answer(messages, reply.usage)
+        self._agent.meter.report()
