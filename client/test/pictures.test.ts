@@ -26,7 +26,7 @@ test("a prompt names the pictures that were sent with it, live and in an earlier
   const store = new Store();
   store.startRun("s", "First");
   const session = store.startRun("s", "Look");
-  store.addEvent({ sessionId: "s", seq: 1, kind: "context", title: "Picture: a.png", text: CONTEXT });
+  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "context", title: "Picture: a.png", text: CONTEXT });
   const earlier: Entry[] = [
     { kind: "prompt", text: "First", checkpoint: 1 },
     { kind: "prompt", text: "Look", checkpoint: 2 },

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.session.review import decisions
@@ -52,7 +53,13 @@ class BoxedSession:
     async def call(self, name: str, **given: Any) -> str:
         """Calls a tool and returns its result. Raises ToolError."""
         self._calls += 1
-        return await self._tools[name].run(given, RunningCall(f"call-{self._calls}", None, self.output.append))
+        return await self._tools[name].run(given, RunningCall(f"call-{self._calls}", None, self._on_event))
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, ToolOutput):
+            self.output.append(event.text)
+        else:
+            self.session.publish(event)
 
     async def bash(self, command: str) -> str:
         return await self.call("bash", command=command)

@@ -32,6 +32,7 @@ class BareAgent:
         self._window.begin_run(200_000)
         meter = Meter(lambda usage: usage.tokens * 1e-6, self._window, self._emit)
         agent = Agent(
+            run_id="run1",
             model=self._model,
             system="You help.",
             tools={"todo": Todo(self._plan, no_checks)},

@@ -1,11 +1,11 @@
 """An editor and its user in memory: small but real implementations of the ports in `workspace/editor.py`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.events import Event
+from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
@@ -99,9 +99,7 @@ def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks
     return Checks(files, commands, approvals, CheckQueue(), lambda _: (), still_passes, without_seconds=30)
 
 
-def direct_commands(
-    root: Path, emit: Callable[[Event], None] = lambda _: None, timeout: float = 20, permission: Permission = OUTSIDE
-) -> Commands:
+def direct_commands(root: Path, timeout: float = 20, permission: Permission = OUTSIDE) -> Commands:
     """Commands that run outside the sandbox."""
     direct = DirectLayer(Roots.of(root))
 
@@ -124,7 +122,6 @@ def direct_commands(
         propose_changes,
         lambda _: 0,
         check,
-        emit,
         timeout,
         BackgroundCommands(),
         "No sandbox here.",
@@ -146,12 +143,12 @@ class Desk:
     def __post_init__(self) -> None:
         self.files = Files(Roots.of(self.path), self.documents, opened_secrets=lambda: self.opened_secrets)
         self.events: list[Event] = []
-        self.commands = self.commands or direct_commands(self.path, self.events.append, self.timeout)
+        self.commands = self.commands or direct_commands(self.path, self.timeout)
         approvals = Approvals(self.user, "session-1")
         checks = own_checks(self.files, self.commands, approvals)
         self.tools = tool_table(self.files, self.plan, approvals, self.commands, checks)
         self.streamed = ""
-        self.last = RunningCall("none", None, print)
+        self.last = RunningCall("none", None, self._on_event)
         self._calls = 0
 
     async def call(self, name: str, **given: Any) -> str:
@@ -164,7 +161,7 @@ class Desk:
         given = read_input(tool.spec.input_schema, given)
         tool.describe(given)
         self._calls += 1
-        self.last = RunningCall(f"call-{self._calls}", "1", self._stream)
+        self.last = RunningCall(f"call-{self._calls}", "1", self._on_event)
         return await tool.run(given, self.last)
 
     def write(self, name: str, content: str | bytes = "") -> Path:
@@ -179,8 +176,11 @@ class Desk:
         proposal = self.files.proposal(self.path / name)
         return None if proposal is None else proposal.proposed
 
-    def _stream(self, text: str) -> None:
-        self.streamed += text
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, ToolOutput):
+            self.streamed += event.text
+        else:
+            self.events.append(event)
 
 
 async def listed(desk: Desk, **given: str) -> list[str]:

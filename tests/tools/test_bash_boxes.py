@@ -93,7 +93,7 @@ class Setup:
 
 
 def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | None = None) -> Setup:
-    layer, proposed, events = StandInLayer(workspace, fails), [], []
+    layer, proposed = StandInLayer(workspace, fails), []
 
     async def open_layer() -> Layer:
         return layer
@@ -103,13 +103,12 @@ def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | Non
         return ProposedChanges([f"{len(changes.files)} file changed."], [], [])
 
     commands: Commands = replace(
-        direct_commands(workspace, events.append, permission=permission),
+        direct_commands(workspace, permission=permission),
         layer=open_layer,
         propose_changes=propose_changes,
         unavailable="",
     )
     desk = Desk(workspace, ScriptedUser("reject"), commands=commands)
-    desk.events = events
     return Setup(desk, layer, proposed)
 
 
@@ -299,9 +298,8 @@ async def test_a_check_that_fails_is_a_result(workspace: Path) -> None:
 async def check(setup: Setup, changes: Changeset | None = None, command: str = "exit 125") -> CheckEnd:
     commands = setup.desk.commands
     assert commands is not None
-    return await run_check(
-        commands, CheckRun(command, "sandboxed", 7, "check-1", changes), RunningCall("call-1", "1", print)
-    )
+    call = RunningCall("call-1", "1", setup.desk.events.append)
+    return await run_check(commands, CheckRun(command, "sandboxed", 7, "check-1", changes), call)
 
 
 def ends(setup: Setup) -> list[CommandEnded]:

@@ -695,6 +695,8 @@ export interface EventHead {
   readonly sessionId: string;
   /** The number of the event in its session, from 1. */
   readonly seq: number;
+  /** The run that it is about, by an id that is unique in its session; `null`: a check that the user asked for. */
+  readonly runId: string | null;
 }
 
 /** First of a run. */

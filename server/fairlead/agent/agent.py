@@ -16,8 +16,10 @@ from fairlead.plan import TodoManager
 
 @dataclass
 class Agent:
-    """Everything that a run works with."""
+    """Everything that a run works with. The hooks, the meter and what `emit` does belong to this run alone."""
 
+    run_id: str
+    """Unique in its session."""
     model: Model
     system: str
     """The system prompt."""
@@ -26,6 +28,7 @@ class Agent:
     plan: TodoManager
     history: History
     emit: Callable[[Event], None]
+    """Takes the events of the run."""
     hooks: Sequence[Hook]
     """In the order in which they are called."""
     meter: Meter

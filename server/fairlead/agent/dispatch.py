@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from fairlead.agent.events import Event, ToolFinished, ToolOutput, ToolStarted
+from fairlead.agent.events import Event, ToolFinished, ToolStarted
 from fairlead.agent.hooks import Hook, Refusal
 from fairlead.agent.prompts import NOT_IN_MODE, NOT_REACHED
 from fairlead.agent.schema import read_input
@@ -117,7 +117,7 @@ class Dispatcher:
         running = RunningCall(
             call.id,
             self.current_item(),
-            lambda text: self.emit(ToolOutput(call.id, text)),
+            self.emit,
             already_shown=lambda text: self.already_shown(call.name, call.input, text),
         )
         title, locations = call.name, ()

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairlead.agent.model import Usage
-from fairlead.agent.tool import Location, ToolKind
 from fairlead.edits.selection import Change
 from fairlead.plan.evidence import CommandRun
 
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
 
 SearchOutcome = Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
@@ -25,7 +25,23 @@ CheckScope = Literal["all", "some", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class RunStarted:
+class Location:
+    """A file, or a line of it, that a call reads or changes."""
+
+    path: str
+    """As the model wrote it."""
+    line: int | None = None
+    """Counted from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfRun:
+    run_id: str | None = None
+    """The run that it is about; None: a check that the user asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(_OfRun):
     """A run begins."""
 
     model: str
@@ -46,14 +62,14 @@ class RulesSource:
 
 
 @dataclass(frozen=True, slots=True)
-class RulesFound:
+class RulesFound(_OfRun):
     """The model gets the project's rules (docs/plan.md L17)."""
 
     files: tuple[RulesSource, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ContextSent:
+class ContextSent(_OfRun):
     """What the model got with a prompt in addition to the user's words."""
 
     title: str
@@ -63,28 +79,28 @@ class ContextSent:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundStarted:
+class RoundStarted(_OfRun):
     """A request to the model begins. `round` counts from 1 in each run."""
 
     round: int
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(_OfRun):
     """A piece of the model's answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(_OfRun):
     """A piece of the model's thinking."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(_OfRun):
     """A tool call begins."""
 
     call_id: str
@@ -96,7 +112,7 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandStarted:
+class CommandStarted(_OfRun):
     """A command was allowed and starts."""
 
     call_id: str
@@ -114,7 +130,7 @@ class CommandStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEnded:
+class CommandEnded(_OfRun):
     """A command has ended, or could not be started."""
 
     handle: str | None
@@ -130,7 +146,7 @@ class CommandEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFinished:
+class CheckFinished(_OfRun):
     """A check that the user asked for has ended (docs/plan.md P18)."""
 
     call_id: str | None
@@ -158,7 +174,7 @@ class CheckFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckSearch:
+class CheckSearch(_OfRun):
     """Progress of the search for the smallest set of changes with which the checks pass (docs/plan.md P19)."""
 
     handle: str
@@ -174,7 +190,7 @@ class CheckSearch:
 
 
 @dataclass(frozen=True, slots=True)
-class SmallestSet:
+class SmallestSet(_OfRun):
     """The result of a search."""
 
     commands: tuple[str, ...]
@@ -194,7 +210,7 @@ class SmallestSet:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(_OfRun):
     """A piece of a command's output. It may contain colors (SGR sequences) and lone carriage returns."""
 
     call_id: str
@@ -202,7 +218,7 @@ class ToolOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(_OfRun):
     """A tool call has ended."""
 
     call_id: str
@@ -213,14 +229,14 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class ReminderSent:
+class ReminderSent(_OfRun):
     """The model got a reminder to update its plan (docs/plan.md L6)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackSent:
+class FeedbackSent(_OfRun):
     """The model got a text that it did not ask for (docs/plan.md L6).
 
     It is about the user's messages, decisions or edits, the workspace's folders or rules, or new errors.
@@ -230,14 +246,14 @@ class FeedbackSent:
 
 
 @dataclass(frozen=True, slots=True)
-class Steered:
+class Steered(_OfRun):
     """The user sent a message to the run. It reaches the model with the next `FeedbackSent`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(_OfRun):
     """A request to the model failed and will be sent again. The fields are those of `Retrying`."""
 
     attempt: int
@@ -246,7 +262,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageReported:
+class UsageReported(_OfRun):
     """What the run has used so far."""
 
     usage: Usage
@@ -259,7 +275,7 @@ class UsageReported:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(_OfRun):
     """The conversation was shortened to fit into the model's window, or lost pictures to fit into a request."""
 
     text: str
@@ -267,7 +283,7 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(_OfRun):
     """The run has ended."""
 
     stop_reason: StopReason

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from fairlead.agent.events import Event, Location, ToolKind, ToolOutput
 from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 
 Mode = Literal["agent", "plan", "ask"]
 """What a run may do: everything, only write the plan, or only answer."""
-ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 """Calls of these kinds wait until stopped calls have ended, because both may change files (L16)."""
 SIMULTANEOUS: Collection[ToolKind] = ("read", "search", "fetch")
@@ -21,16 +21,6 @@ Repeat = Literal["refused", "until_unchanged", "allowed"]
 """Whether a call that directly follows an identical one runs: never, until it returns the same again, or always."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A file, or a line of it, that a call reads or changes."""
-
-    path: str
-    """As the model wrote it."""
-    line: int | None = None
-    """Counted from 1."""
-
-
 @dataclass
 class RunningCall:
     """What a handler (a tool's `run`) knows about its call and reports about it."""
@@ -38,8 +28,8 @@ class RunningCall:
     id: str
     item_id: str | None
     """The plan item that the call is evidence for: the one in progress, or that of a check."""
-    output: Callable[[str], None] = field(repr=False)
-    """Streams text to the user while the tool runs."""
+    emit: Callable[[Event], None] = field(repr=False)
+    """Takes an event about the call, also after it has ended: what it began in the background may still run."""
     progress: str | Callable[[], str] = "Cancelled before it did anything."
     """The result if the call is cancelled. A slow handler updates it, or sets a function that returns it.
 
@@ -56,6 +46,10 @@ class RunningCall:
     """Absolute paths. Set by a handler that changed files other than the locations that its `describe` returned."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Returns whether the same call returned this text the last time, and the model can still read it."""
+
+    def output(self, text: str) -> None:
+        """Streams text to the user while the tool runs."""
+        self.emit(ToolOutput(self.id, text))
 
     @property
     def author(self) -> Author:

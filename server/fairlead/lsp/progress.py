@@ -22,6 +22,8 @@ class Progress:
         self._tokens: dict[str, int | str] = {}
         self._titles: dict[str, str] = {}
         """The titles of the runs that have started and not ended, by session id."""
+        self._runs: dict[str, str | None] = {}
+        """The ids of these runs, by session id. A run beside them has no progress of its own."""
         self._plans: dict[str, PlanningState] = {}
         self._creating: set[asyncio.Task[None]] = set()
 
@@ -53,14 +55,16 @@ class Progress:
     def on_event(self, session_id: str, event: SessionEvent) -> None:
         """Reports the start, the current item and the end of a run."""
         match event:
-            case RunStarted(model):
+            case RunStarted(model) if session_id not in self._runs:
+                self._runs[session_id] = event.run_id
                 self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"
                 self._begin(session_id)
             case PlanChanged(_, state):
                 self._plans[session_id] = state
                 if session_id in self._titles:
                     self._send(session_id, {"kind": "report", "message": self._message(session_id)})
-            case RunFinished(stop_reason):
+            case RunFinished(stop_reason, run_id=run_id) if self._runs.get(session_id) == run_id:
+                del self._runs[session_id]
                 self._titles.pop(session_id, None)
                 self._send(session_id, {"kind": "end", "message": stop_reason})
                 self._tokens.pop(session_id, None)

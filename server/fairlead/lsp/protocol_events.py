@@ -12,6 +12,8 @@ class EventHead(TypedDict):
     sessionId: str
     seq: int
     """The number of the event in its session, from 1."""
+    runId: str | None
+    """The run that it is about, by an id that is unique in its session; `null`: a check that the user asked for."""
 
 
 class RunStarted(EventHead):

@@ -11,6 +11,7 @@ from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.differences import difference
+from fairlead.lsp.protocol_events import EventHead
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.workspace.paths import Roots
 
@@ -86,7 +87,8 @@ class Notifier:
 
     def _send(self, event: Event) -> None:
         self._seq += 1
-        params = convert.event(self._roots(), {"sessionId": self._session_id, "seq": self._seq}, event, self._token())
+        head: EventHead = {"sessionId": self._session_id, "seq": self._seq, "runId": event.run_id}
+        params = convert.event(self._roots(), head, event, self._token())
         self._sender.send_notification(wire.EVENT, params)
 
 
@@ -94,7 +96,7 @@ def _stream(event: SessionEvent) -> Any:
     """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
     match event:
         case Text() | Thinking():
-            return type(event)
+            return type(event), event.run_id
         case ToolOutput(call_id):
             return ToolOutput, call_id
         case _:

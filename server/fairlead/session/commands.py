@@ -70,7 +70,6 @@ class SessionCommands:
             propose_changes=self._propose,
             record_state=self._evidence.record_state,
             check_permission=self._check_permission,
-            emit=self._emit,
             timeout=bash.timeout_seconds,
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,

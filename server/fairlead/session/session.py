@@ -116,7 +116,7 @@ class Session:
             check_queue=self.user_checks.queue,
             approvals=approvals,
             editor=self.editor,
-            emit=self.publish,
+            publish=self.publish,
         )
 
     @property
@@ -185,6 +185,7 @@ class Session:
                 the loop still runs, and returns the outcome of a stopped run.
         """
         on_begin()
+        self._agent_builder.run_id = self._run.id = f"run{self.journal_writer.events + 1}"
         if not stopped:
             try:
                 await self._agent_builder.begin_run()
@@ -321,7 +322,7 @@ class Session:
         if event is not None:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
-        if isinstance(event, RunStarted | RunFinished):
+        if isinstance(event, RunStarted | RunFinished) and event.run_id == self._run.id:
             self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
         if isinstance(event, CommandEnded):

@@ -42,7 +42,7 @@ MAX_OUTPUT = 2000  # characters of the end of a call's output, saved in case the
 
 @dataclass(frozen=True, slots=True)
 class CallState:
-    """A tool call of the current round: its output while it runs, then its result."""
+    """A tool call of a run's current round: its output while it runs, then its result."""
 
     started: float
     """Seconds since the epoch."""
@@ -50,10 +50,11 @@ class CallState:
     result: str | None = None
     """None: it has not ended."""
     is_error: bool = False
+    run_id: str | None = None
 
 
 Calls = Mapping[str, CallState]
-"""The calls of the current round by id."""
+"""The calls of each run's current round, by id."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,13 @@ def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Check
 
 
 def with_event(calls: Calls, event: Event, now: float) -> Calls:
-    """The calls of the current round after an event. A new round has none; earlier results are in the history."""
+    """The calls of the current rounds after an event. A new round has none; earlier results are in the history."""
     match event:
         case RunStarted() | RoundStarted() | RunFinished():
-            return MappingProxyType({}) if calls else calls
+            others = {call_id: call for call_id, call in calls.items() if call.run_id != event.run_id}
+            return MappingProxyType(others) if len(others) < len(calls) else calls
         case ToolStarted(call_id):
-            return MappingProxyType({**calls, call_id: CallState(now)})
+            return MappingProxyType({**calls, call_id: CallState(now, run_id=event.run_id)})
         case ToolOutput(call_id, text) if call_id in calls:
             call = calls[call_id]
             return MappingProxyType({**calls, call_id: replace(call, output=(call.output + text)[-MAX_OUTPUT:])})

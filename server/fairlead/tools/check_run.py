@@ -123,8 +123,8 @@ async def _passes_with_all(commands: Commands, check: CheckRun, call: RunningCal
 
     This run has no events.
     """
-    quiet, call = replace(commands, emit=_ignore), replace(call, output=_ignore)
-    job, _ = await _prepare(quiet, replace(check, changes=None, retained=False), call)
+    call = replace(call, emit=_ignore)
+    job, _ = await _prepare(commands, replace(check, changes=None, retained=False), call)
     result = await job.run()
     await job.end(result.ended, result.exit_code, discard=True)
     return result.exit_code == 0
@@ -150,7 +150,7 @@ async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tu
 
 
 def _ignore(_: object) -> None:
-    """Discards an event or output."""
+    """Discards an event."""
 
 
 def find_check(command: str) -> FoundVerifications:

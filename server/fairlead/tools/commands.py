@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from fairlead.agent.events import CommandEnded, CommandStarted, Event
+from fairlead.agent.events import CommandEnded, CommandStarted
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
@@ -59,7 +59,6 @@ class Commands:
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see. Returns the number of that file state."""
     check_permission: CheckPermission
-    emit: Callable[[Event], None]
     timeout: float
     """Seconds, for checks, and for commands that name no time limit and do not run in the background."""
     background: BackgroundCommands
@@ -104,7 +103,7 @@ class Job:
     def begin(self) -> None:
         """Reports that the command started."""
         place = (self.command, str(self.box.launch.cwd), self.where, self.network.internet, self.network.service_names)
-        self.commands.emit(CommandStarted(self.call.id, self.call.item_id, *place, self.handle))
+        self.call.emit(CommandStarted(self.call.id, self.call.item_id, *place, self.handle))
 
     async def run(self) -> CommandResult:
         """Runs the command and returns its result. The caller must then call `end`.
@@ -148,7 +147,7 @@ class Job:
             ended, exit_code = "failed", None
             raise
         finally:
-            self.commands.emit(
+            self.call.emit(
                 CommandEnded(
                     self.handle,
                     replace(self._run(ended, exit_code, saw_discarded), leftovers=needed),

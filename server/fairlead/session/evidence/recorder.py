@@ -54,8 +54,8 @@ class Recorder:
         self._file_state_count = file_state_count
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
         self._command_steps: dict[str, str] = {}  # by call; a background command outlives its call
-        self._usage = Usage()
-        self._cost: float | None = 0.0
+        self._used: dict[str | None, tuple[Usage, float | None]] = {}
+        """What each current run has used so far, by id, with its cost in US dollars; None if that is unknown."""
         self._timed_at: float | None = None
         self._step = BEFORE
         self._unrecorded_seconds: dict[str, float] = {}
@@ -69,8 +69,9 @@ class Recorder:
         match event:
             case RunStarted(model):
                 self.models = tuple(dict.fromkeys((*self.models, model)))
-                self._usage, self._cost, self._calls = Usage(), 0.0, {}
-                self._timed_at, self._step = self._clock(), self._current_step()
+                if not self._used:
+                    self._calls, self._timed_at, self._step = {}, self._clock(), self._current_step()
+                self._used[event.run_id] = Usage(), 0.0
             case ToolStarted():
                 self._add_time()
                 self._calls[event.call_id] = event, self._step
@@ -83,10 +84,12 @@ class Recorder:
                 self._add_time()
                 self._tool_finished(event)
             case UsageReported(usage, cost):
-                self._add_cost(usage, cost)
+                self._add_cost(event.run_id, usage, cost)
             case RunFinished():
                 self._add_time()
-                self._timed_at = None
+                self._used.pop(event.run_id, None)
+                if not self._used:
+                    self._timed_at = None
                 self._set_record(self.record)
             case _:
                 pass
@@ -163,15 +166,16 @@ class Recorder:
         if not self.inferred or self.inferred[-1] != step:
             self.inferred = (*self.inferred, step)
 
-    def _add_cost(self, usage: Usage, cost: float | None) -> None:
+    def _add_cost(self, run_id: str | None, usage: Usage, cost: float | None) -> None:
         """Adds the cost of a request to the item that was in progress when it was sent.
 
         Args:
             usage: of the run so far.
             cost: of the run so far, in US dollars; None if unknown.
         """
-        tokens = usage.tokens - self._usage.tokens
-        share = None if cost is None or self._cost is None else cost - self._cost
+        used, cost_before = self._used.get(run_id, (Usage(), 0.0))
+        tokens = usage.tokens - used.tokens
+        share = None if cost is None or cost_before is None else cost - cost_before
         if tokens > 0:
             self._set_record(self.record.with_cost(self._step, tokens, share))
-        self._usage, self._cost = usage, cost
+        self._used[run_id] = usage, cost

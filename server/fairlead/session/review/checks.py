@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CheckScope, Event, ToolOutput
+from fairlead.agent.events import CheckFinished, CheckScope, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
 from fairlead.edits import selection
@@ -220,7 +220,7 @@ async def _execute(
         ToolError: the command is not allowed, needs the sandbox, or could not be started.
     """
     commands, command = user_checks.commands.tools(), request.check.command
-    call = RunningCall(call_id, request.check.item_id, lambda text: user_checks.publish(ToolOutput(call_id, text)))
+    call = RunningCall(call_id, request.check.item_id, user_checks.publish)
     where = await allow_check(commands, user_checks.review.approvals, command, call)
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 
-from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
+from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
 from fairlead.edits.selection import Change, only, units
@@ -81,7 +80,7 @@ async def _commands_for(user_checks: UserChecks, checks: Sequence[Check], handle
     await user_checks.commands.ready()
     commands = user_checks.commands.tools()
     for check in checks:
-        call = RunningCall(handle, check.item_id, lambda _: None)
+        call = RunningCall(handle, check.item_id, user_checks.publish)
         if await allow_check(commands, user_checks.review.approvals, check.command, call) != "sandboxed":
             raise ToolError(f"The search needs the sandbox. {commands.unavailable}")
     return commands
@@ -93,7 +92,7 @@ class _Search:
     def __init__(self, user_checks: UserChecks, checks: Sequence[Check], commands: Commands, handle: str) -> None:
         self._user_checks, self._checks, self._handle = user_checks, checks, handle
         self._names = tuple(check.command for check in checks)
-        self._commands, self._quiet = commands, replace(commands, emit=_ignore)
+        self._commands = commands
         self._changes, self._version = user_checks.files.changes, user_checks.files.version
         self._state, self._runs_before = commands.record_state("sandboxed"), user_checks.run.begun
         limits = user_checks.context.settings.check
@@ -167,15 +166,14 @@ class _Search:
 
     async def _passes_check(self, check: Check, chosen: Sequence[_Unit]) -> bool:
         is_part = 0 < len(chosen) < len(self._units)
-        commands = self._quiet if is_part else self._commands
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._search.runs}"
-        call = RunningCall(call_id, check.item_id, lambda _: None)
+        call = RunningCall(call_id, check.item_id, _ignore if is_part else self._publish_evidence)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
-        state = self._state if is_part else commands.record_state("sandboxed")
+        state = self._state if is_part else self._commands.record_state("sandboxed")
         run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
         try:
-            end = await run_check(commands, run, call)
+            end = await run_check(self._commands, run, call)
             self._lacked_retained |= seen is None and end.lacked_retained
             return end.passed
         except ToolError as error:
@@ -183,6 +181,10 @@ class _Search:
                 raise ToolError(f"`{check.command}` could not run. {error}") from error
             self._all_ran = False  # the sandbox cannot show some sets, such as a file in a folder that was not created
             return False
+
+    def _publish_evidence(self, event: Event) -> None:
+        if not isinstance(event, ToolOutput):
+            self._user_checks.publish(event)
 
     def _progress(self) -> CheckSearch:
         search, count = self._search, len(_changes(self._units))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlead.agent.agent import Agent
 from fairlead.agent.events import Event
@@ -50,18 +50,24 @@ class AgentBuilder:
     check_queue: CheckQueue
     approvals: Approvals
     editor: TimedEditor
-    emit: Callable[[Event], None]
+    publish: Callable[[Event], None]
+    run_id: str = ""
+    """The id of the latest run; set it before the others learn of the run."""
 
     def __post_init__(self) -> None:
         self._model = SessionModel(self.context.choose_model, self.context.spare_model)
         self._stopped = StoppedCalls()
-        self._rules = ProjectRules(self.files, self.emit)
+        self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
-        self._prompt_context = PromptContext(self.files, self.context.diagnostics, self.emit)
+        self._prompt_context = PromptContext(self.files, self.context.diagnostics, self._emit)
 
     async def warm(self) -> None:
         """Connects to the model, so that the next run's first request is faster. Does nothing before the first run."""
         await self._model.connect()
+
+    def _emit(self, event: Event) -> None:
+        """Publishes an event of the latest run."""
+        self.publish(replace(event, run_id=self.run_id))
 
     async def begin_run(self) -> None:
         """Probes the sandbox and the language support, and reads the rules of the root folders."""
@@ -83,7 +89,10 @@ class AgentBuilder:
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
-        model = self._model.for_run(settings.context_tokens)
+        model, run_id = self._model.for_run(settings.context_tokens), self.run_id
+
+        def emit(event: Event) -> None:
+            self.publish(replace(event, run_id=run_id))
 
         def general_checks(item: PlanItem) -> Sequence[str]:
             """Returns no checks for a completed item, because the changes of later items need not pass yet."""
@@ -99,7 +108,7 @@ class AgentBuilder:
             evidence.still_passes,
             settings.check.without_changes_seconds,
         )
-        meter = Meter(self._model.cost_of, self._model.window, self.emit)
+        meter = Meter(self._model.cost_of, self._model.window, emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
 
@@ -111,19 +120,20 @@ class AgentBuilder:
             return mode == "agent" and limits.reached is None and await self.code.check()
 
         return Agent(
+            run_id=run_id,
             model=model,
             system=system_prompt(files.roots) + self._rules.root_rules,
             tools=tool_table(files, plan, self.approvals, commands, checks, self.code.queries, context.diagnostics),
             plan=plan,
             history=self.history,
-            emit=self.emit,
+            emit=emit,
             hooks=[
                 limits,
-                OldImages(self.history, self.emit),
+                OldImages(self.history, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
-                FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, self.emit),
-                Reminder(plan, self.emit, counts_only=mode == "ask"),
+                FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
+                Reminder(plan, emit, counts_only=mode == "ask"),
             ],
             meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),

@@ -18,6 +18,8 @@ class CurrentRun:
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None
         self._stopping = False
+        self.id = ""
+        """The id of the latest run; empty before the first one."""
         self.begun = 0
         """How many runs have begun in this process."""
 

@@ -28,7 +28,8 @@ class JournalWriter:
         self._state = state
         self._now = now
         self._calls: Calls = SessionState().calls
-        self._events = self._reserved = 0
+        self.events = self._reserved = 0
+        """The number of events so far, or after a restart a higher number."""
         self._output_timer: asyncio.TimerHandle | None = None
         self._retry_timer: asyncio.TimerHandle | None = None
 
@@ -40,12 +41,12 @@ class JournalWriter:
 
     def restore(self, events_sent: int) -> None:
         """Continues the count of events of an earlier process."""
-        self._events = self._reserved = events_sent
+        self.events = self._reserved = events_sent
 
     def note(self, event: Event) -> None:
         """Counts an event, and updates the calls of the round, so that the next save contains them."""
         self._calls = with_event(self._calls, event, self._now())
-        self._events += 1
+        self.events += 1
 
     def save(self, events: Sequence[Event] = ()) -> None:
         """Writes what has changed, before these events are sent. Without events, writes at once.
@@ -53,7 +54,7 @@ class JournalWriter:
         Does not write for events that change no saved state, and writes the output of a command after OUTPUT_DELAY.
         """
         # a higher number of events is saved in advance, so that streamed text needs no entry
-        is_reserved = self._events <= self._reserved
+        is_reserved = self.events <= self._reserved
         saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
         if events and is_reserved and not saved:
             return
@@ -65,7 +66,7 @@ class JournalWriter:
             self._output_timer.cancel()
             self._output_timer = None
         if not is_reserved:
-            self._reserved = self._events + RESERVED_EVENTS
+            self._reserved = self.events + RESERVED_EVENTS
         self.journal.write(self._full_state())
         self._schedule_retry()
 
