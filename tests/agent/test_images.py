@@ -17,6 +17,7 @@ from fairlead.messages.images import (
     without_old_images,
 )
 from fairlead.messages.parts import Image, Message, Note, Part, Prompt
+from fairlead.models.anthropic.messages_api import IMAGE_LIMITS
 from support.messages import assistant, user
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
@@ -99,11 +100,11 @@ def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
 def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
     """At most 20 remain. The pictures of one message are all removed, or none of them."""
     old, full, last = user_message("a", "image", "image"), user_message("b", *["image"] * 19), user_message("image")
-    changed = without_old_images([old, ANSWER, full, ANSWER, last])
+    changed = without_old_images([old, ANSWER, full, ANSWER, last], IMAGE_LIMITS.count, IMAGE_LIMITS.chars)
     assert texts(changed[0].parts) == ["a", OLD_PICTURE, OLD_PICTURE]
     assert (changed[2] is full, changed[4] is last) == (True, True)
-    assert without_old_images(changed) == changed
-    assert without_old_images([]) == []
+    assert without_old_images(changed, IMAGE_LIMITS.count, IMAGE_LIMITS.chars) == changed
+    assert without_old_images([], IMAGE_LIMITS.count, IMAGE_LIMITS.chars) == []
 
 
 @pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])

@@ -49,11 +49,13 @@ class Compactor:
     def server_clearing(self) -> ServerClearing | None:
         """What the provider may clear from the next request.
 
-        None if the conversation is short, or if the window's size is unknown. The provider clears about as much as
-        `compact` would, a little earlier.
+        None if it cannot do that, if the conversation is short, or if the window's size is unknown. The provider clears
+        about as much as `compact` would, a little earlier.
         """
         messages, window = self._history.messages, self._window
-        if window.limit is None or window.estimate(messages) < window.tokens_at(SUMMARIZE_ABOVE):
+        if not self._agent.model.capabilities.clears_results or window.limit is None:
+            return None
+        if window.estimate(messages) < window.tokens_at(SUMMARIZE_ABOVE):
             return None
         return ServerClearing(
             trigger=window.tokens_at(CLEAR_AT),

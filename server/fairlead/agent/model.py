@@ -25,6 +25,25 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What the pictures of one request may be in all."""
+
+    count: int
+    chars: int
+    """Of all pictures in base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider can do that others cannot."""
+
+    clears_results: bool = False
+    """It clears old tool results from a long request, as `Request.clearing` says. Others ignore that field."""
+    images: ImageLimits | None = None
+    """None: it takes no pictures, or any number of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerClearing:
     """Allows the provider to clear old tool results from a long request, the oldest first (docs/plan.md L15)."""
 
@@ -163,12 +182,18 @@ ModelEvent = TextDelta | ThinkingDelta | Used | Retrying | Reply
 
 
 class Model(Protocol):
-    """Something that answers requests."""
+    """Something that answers requests. The tests in tests/models/test_contract.py hold for each.
+
+    What another provider sealed (`Thinking`, `Foreign`), and what this one cannot take, it leaves out of its requests.
+    """
 
     @property
     def name(self) -> str:
         """The name that is shown to the user."""
         ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Yields deltas and `Used` as they arrive, then exactly one Reply as the last event.
@@ -179,4 +204,12 @@ class Model(Protocol):
         Raises:
             ModelError: no attempt produced an answer.
         """
+        ...
+
+    async def connect(self) -> None:
+        """Prepares the next request, without sending any of the user's data. If it fails, that request reports it."""
+        ...
+
+    async def aclose(self) -> None:
+        """Closes the connections. The model can be used again afterwards."""
         ...

@@ -4,24 +4,29 @@ from collections.abc import Callable
 
 from fairlead.agent.events import Compacted, Event
 from fairlead.agent.hooks import Hook
+from fairlead.agent.model import ImageLimits
 from fairlead.messages.history import History
 from fairlead.messages.images import without_old_images
 
-OLD_IMAGES = (
-    "Older pictures were removed from the conversation: a request can contain at most 20 pictures, and 20 MB in total."
+REMOVED = (
+    "Older pictures were removed from the conversation: a request can contain at most {count} pictures, and {size} MB "
+    "in total."
 )
+BYTES_PER_CHAR, MEGABYTE = 3 / 4, 1 << 20  # of base64
 
 
 class OldImages(Hook):
     """Keeps the pictures of a conversation within what a request can contain."""
 
-    def __init__(self, history: History, emit: Callable[[Event], None]) -> None:
-        self._history, self._emit = history, emit
+    def __init__(self, history: History, limits: ImageLimits | None, emit: Callable[[Event], None]) -> None:
+        self._history, self._limits, self._emit = history, limits, emit
 
     async def before_request(self) -> tuple[()]:
-        before = list(self._history.messages)
-        after = without_old_images(before)
-        if after != before:
-            self._history.replace(after)
-            self._emit(Compacted(OLD_IMAGES))
+        if (limits := self._limits) is not None:
+            before = list(self._history.messages)
+            after = without_old_images(before, limits.count, limits.chars)
+            if after != before:
+                self._history.replace(after)
+                size = limits.chars * BYTES_PER_CHAR // MEGABYTE
+                self._emit(Compacted(REMOVED.format(count=limits.count, size=f"{size:.0f}")))
         return ()

@@ -14,11 +14,6 @@ MIN_TOKENS = 50
 SEARCHED_CHARS = 400_000
 """How much of a picture's base64 is searched for its width and height: a JPEG may begin with a long preview."""
 
-MAX_IN_REQUEST = 20
-"""With more pictures in a request, the Messages API refuses those of more than 2,000 pixels in width or height."""
-MAX_CHARS_IN_REQUEST = 28_000_000
-"""The length of all pictures as base64. The Messages API accepts requests of at most 32 MB."""
-
 REFUSED_PICTURE = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
 OLD_PICTURE = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
 
@@ -67,12 +62,16 @@ def without_images(messages: Sequence[Message]) -> list[Message]:
     return [_without_images(message, REFUSED_PICTURE) if has_image(message) else message for message in messages]
 
 
-def without_old_images(messages: Sequence[Message]) -> list[Message]:
+def without_old_images(messages: Sequence[Message], images_left: int, chars_left: int) -> list[Message]:
     """The messages with a note in place of the oldest images, if not all images fit into one request.
 
     The images of one message stay or go together. Unchanged messages are the same objects.
+
+    Args:
+        images_left: how many images fit.
+        chars_left: how many characters all of them may have in base64.
     """
-    changed, images_left, chars_left = list(messages), MAX_IN_REQUEST, MAX_CHARS_IN_REQUEST
+    changed = list(messages)
     for index, message in reversed([*enumerate(messages)]):
         sizes = [len(part.data) for part in message.parts if isinstance(part, Image)]
         images_left, chars_left = images_left - len(sizes), chars_left - sum(sizes)

@@ -2,23 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from fairlead.agent.model import Model
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
-
-
-class ClosableModel(Model, Protocol):
-    """A model that may hold open connections."""
-
-    async def connect(self) -> None:
-        """Prepares the next request, without sending any of the user's data."""
-        ...
-
-    async def aclose(self) -> None:
-        """Closes the connections."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +17,7 @@ class ModelChoice:
     """A recording to play in place of the endpoint."""
 
 
-def open_model(choice: ModelChoice) -> ClosableModel:
+def open_model(choice: ModelChoice) -> Model:
     """Creates a model for one session. Opens no file or connection: `connect` and the first request do that."""
     if choice.replay is None:
         return MessagesApiModel(choice.endpoint)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
+from fairlead.agent.model import Capabilities, ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
 from fairlead.messages.parts import Call, Part, Result, Text
 from fairlead.models.recording import Recording, Turn, read_recording
 
@@ -23,6 +23,8 @@ class ReplayModel:
         self._next = 0
         """The index of the next turn."""
         self._played = 0
+
+    capabilities = Capabilities()
 
     @property
     def name(self) -> str:

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
-from fairlead.agent.model import Usage
+from fairlead.agent.model import Model, Usage
 from fairlead.agent.window import Window
 from fairlead.models.common.prices import price_of, window_of
-from fairlead.models.factory import ClosableModel, ModelChoice, open_model
+from fairlead.models.factory import ModelChoice, open_model
 
 
 class SpareModel:
@@ -14,7 +14,7 @@ class SpareModel:
 
     def __init__(self) -> None:
         self._choice: ModelChoice | None = None
-        self._model: ClosableModel | None = None
+        self._model: Model | None = None
 
     async def connect(self, choice: ModelChoice) -> None:
         """Connects the model of this choice. A spare model of another choice is closed and replaced."""
@@ -26,7 +26,7 @@ class SpareModel:
                 await earlier.aclose()
         await model.connect()
 
-    def take(self, choice: ModelChoice) -> ClosableModel | None:
+    def take(self, choice: ModelChoice) -> Model | None:
         """Hands over the model for this choice, which the caller must close; None if there is none."""
         if choice != self._choice:
             return None
@@ -45,13 +45,13 @@ class SessionModel:
 
     def __init__(self, choose: Callable[[], ModelChoice], spare: SpareModel) -> None:
         self._choose, self._spare = choose, spare
-        self._model: ClosableModel | None = None
+        self._model: Model | None = None
         self._choice: ModelChoice | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self.window = Window()
         """The window of the current model. `for_run` replaces it when it replaces the model."""
 
-    def for_run(self, context_tokens: int) -> ClosableModel:
+    def for_run(self, context_tokens: int) -> Model:
         """The model that the user has chosen now. Opens it if the choice has changed, and begins a run in its window.
 
         Args:

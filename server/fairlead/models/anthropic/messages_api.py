@@ -17,7 +17,7 @@ from typing import Any
 from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
+from fairlead.agent.model import Capabilities, ImageLimits, ModelEvent, Request, ServerClearing, ToolSpec, Usage, Used
 from fairlead.messages.images import has_image
 from fairlead.messages.parts import Message
 from fairlead.models.anthropic import clouds
@@ -58,6 +58,11 @@ DEFAULT_URL = "https://api.anthropic.com"
 # seconds that an idle connection stays open: a command between two requests may take longer than the default, 5
 KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
+IMAGE_LIMITS = ImageLimits(count=20, chars=28_000_000)
+"""With more pictures in a request, the API refuses those of more than 2,000 pixels in width or height.
+
+It accepts requests of at most 32 MB.
+"""
 CLEARING_BETA = "context-management-2025-06-27"
 _PARTS = {"output_config": "effort"}
 """By optional field: the name of a part of it. A refusal may name this part instead of the field."""
@@ -120,6 +125,10 @@ class MessagesApiModel:
     @property
     def name(self) -> str:
         return self._endpoint.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(clears_results=self._endpoint.cloud is None, images=IMAGE_LIMITS)
 
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         self._endpoint.check()
@@ -247,7 +256,7 @@ class MessagesApiModel:
         }
         if self._endpoint.effort:
             fields["output_config"] = {"effort": self._endpoint.effort}
-        if request.clearing is not None and self._endpoint.cloud is None:
+        if request.clearing is not None and self.capabilities.clears_results:
             fields["context_management"] = {"edits": [_context_edit(request.clearing)]}
         return {name: value for name, value in fields.items() if name not in self._refused_fields | without}
 

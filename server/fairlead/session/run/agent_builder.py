@@ -129,7 +129,7 @@ class AgentBuilder:
             emit=emit,
             hooks=[
                 limits,
-                OldImages(self.history, emit),
+                OldImages(self.history, model.capabilities.images, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
