@@ -1,7 +1,7 @@
 """The tool port: an entry of the dispatch table, and the context of a running call."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from fairlead.agent.events import Event, Location, ToolKind, ToolOutput
@@ -50,6 +50,15 @@ class RunningCall:
     def output(self, text: str) -> None:
         """Streams text to the user while the tool runs."""
         self.emit(ToolOutput(self.id, text))
+
+    def without_output(self) -> "RunningCall":
+        """The same call, whose output the user does not see."""
+
+        def emit(event: Event) -> None:
+            if not isinstance(event, ToolOutput):
+                self.emit(event)
+
+        return replace(self, emit=emit)
 
     @property
     def author(self) -> Author:

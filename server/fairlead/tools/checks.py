@@ -107,9 +107,7 @@ class Checks:
         self._tried_without.add(check.command)
         call.output(f"$ {check.command}  (without the changes)\n")
         try:
-            without = await run_check(
-                self._commands, replace(check, changes=Changeset()), replace(call, output=_ignore)
-            )
+            without = await run_check(self._commands, replace(check, changes=Changeset()), call.without_output())
         except ToolError:
             return ""  # not an error, because the check itself has passed
         call.output(f"({without.summary})\n")
@@ -120,7 +118,3 @@ class Checks:
         if not without.passed:
             return " It fails without your changes, so it proves them."
         return " It passes without your changes too, so it does not prove them."
-
-
-def _ignore(_: str) -> None:
-    """Discards output, because the user does not see the output of the run without the proposals."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import chain
 
-from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet, ToolOutput
+from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
 from fairlead.agent.tool import RunningCall
 from fairlead.display import count_of
 from fairlead.edits.selection import Change, only, units
@@ -168,12 +168,12 @@ class _Search:
         is_part = 0 < len(chosen) < len(self._units)
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._search.runs}"
-        call = RunningCall(call_id, check.item_id, _ignore if is_part else self._publish_evidence)
+        call = RunningCall(call_id, check.item_id, _ignore if is_part else self._user_checks.publish)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else self._commands.record_state("sandboxed")
         run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
         try:
-            end = await run_check(self._commands, run, call)
+            end = await run_check(self._commands, run, call.without_output())
             self._lacked_retained |= seen is None and end.lacked_retained
             return end.passed
         except ToolError as error:
@@ -181,10 +181,6 @@ class _Search:
                 raise ToolError(f"`{check.command}` could not run. {error}") from error
             self._all_ran = False  # the sandbox cannot show some sets, such as a file in a folder that was not created
             return False
-
-    def _publish_evidence(self, event: Event) -> None:
-        if not isinstance(event, ToolOutput):
-            self._user_checks.publish(event)
 
     def _progress(self) -> CheckSearch:
         search, count = self._search, len(_changes(self._units))
