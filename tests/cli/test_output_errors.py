@@ -10,7 +10,7 @@ from typing import IO, Any
 import pytest
 
 from cli.command import COMMAND, DEADLINE, environment
-from fairlead.session.record.shape import record_json
+from fairlead.json_reader import to_json
 from protocol.examples import a_session_record
 from support.sandbox import needs_sandbox
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this sy
 def commands(hello: Path, tmp_path: Path, record: Record, example: Path) -> dict[str, list[str]]:
     """The arguments of commands that would change or create files if they were not stopped."""
     saved = tmp_path / "record.json"
-    saved.write_text(json.dumps(record_json(a_session_record())))
+    saved.write_text(json.dumps(to_json(a_session_record())))
     workspace = str(hello.parent)
     return {
         "help": ["--help"],

@@ -13,7 +13,7 @@ import pytest
 from cli.command import Ended, all_gone, in_terminal, run_plain
 from cli.conftest import EXAMPLE
 from fairlead.cli.program import program_name
-from fairlead.session.record.shape import record_json
+from fairlead.json_reader import to_json
 from protocol.examples import a_session_record
 from support.sandbox import needs_sandbox
 
@@ -50,7 +50,7 @@ class Records:
 
     def write(self, files: dict[str, Json | None] | None = None, checks: Sequence[Json] = (), **more: Any) -> None:
         known = [{"path": path, "before": None, "after": after} for path, after in (files or {}).items()]
-        record = {**record_json(a_session_record()), "files": known, "verifications": list(checks), **more}
+        record = {**to_json(a_session_record()), "files": known, "verifications": list(checks), **more}
         self.path.write_text(json.dumps(record), encoding="utf-8")
 
     def verify(self, *options: str, home: Path | None = None) -> Ended:
@@ -225,12 +225,12 @@ def test_a_record_cannot_control_the_terminal(records: Records) -> None:
 
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is not valid JSON"),
-    "cut off": (json.dumps(record_json(a_session_record())).encode()[:-9], "is not valid JSON"),
+    "cut off": (json.dumps(to_json(a_session_record())).encode()[:-9], "is not valid JSON"),
     "a recording": (b"replay: 1\nturns: []\n", "is not valid JSON"),
     "another format": (b'{"format": 99}', "Its format is 99"),
     "a path outside": (
         json.dumps(
-            {**record_json(a_session_record()), "files": [{"path": "../a", "before": None, "after": None}]}
+            {**to_json(a_session_record()), "files": [{"path": "../a", "before": None, "after": None}]}
         ).encode(),
         "“files[0]” is wrong: a path must not lead outside of the workspace.",
     ),

@@ -10,7 +10,8 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lsp.differences import difference
+from fairlead import differences
+from fairlead.differences import difference
 from support.client import Client, Json
 
 EDITOR: Json = {
@@ -48,7 +49,7 @@ def test_a_difference_leads_from_the_old_state_to_the_new(old: Json, new: Json) 
     neither state.
     """
     before = copy.deepcopy((old, new))
-    assert patched(old, difference(old, new)) == new
+    assert patched(old, difference(old, new)) == new == differences.patched(old, difference(old, new))
     assert (old, new) == before
     assert difference(new, copy.deepcopy(new)) == []
 

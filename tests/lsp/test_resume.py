@@ -86,7 +86,7 @@ async def test_fault_22_each_call_of_an_interrupted_round_has_a_result(
             _, running = client.begin("agent/runTask", {"prompt": "Do this."})
             await client.event("tool_output")
             session = client.events()[0]["sessionId"]
-            while '"output":"the beginning' not in journals(storage)[0].read_text():
+            while '"the beginning' not in journals(storage)[0].read_text():
                 await listed(client)
             await kill(client, running)
         async with connect(api, **options) as client:

@@ -10,6 +10,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Changeset
+from fairlead.json_reader import to_json
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
@@ -17,7 +18,6 @@ from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import support_by_item
 from fairlead.session.events import EditsChanged, PlanChanged
-from fairlead.session.record.shape import record_json
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
@@ -128,7 +128,7 @@ def requests() -> Iterator[Golden]:
     yield _answers(
         "record.result",
         wire.RECORD,
-        {**page, "summary": "1 of 1 step.", "commitMessage": "Translate\n", "record": record_json(a_session_record())},
+        {**page, "summary": "1 of 1 step.", "commitMessage": "Translate\n", "record": to_json(a_session_record())},
     )
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
     yield _answers("command.rules.result", wire.COMMAND_RULES, page)

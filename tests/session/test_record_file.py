@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.json_reader import to_json
 from fairlead.session.record.document import (
     FileContent,
     KnownFile,
@@ -16,10 +17,10 @@ from fairlead.session.record.document import (
     Verification,
     check_path,
 )
-from fairlead.session.record.shape import BadRecord, read_record, record_json, record_text
+from fairlead.session.record.shape import BadRecord, read_record, record_text
 from protocol.examples import a_session_record
 
-GOOD: dict[str, Any] = record_json(a_session_record())
+GOOD: dict[str, Any] = to_json(a_session_record())
 
 # difficult for JSON: control characters, astral characters, bytes of names that are not UTF-8
 texts = st.text(st.sampled_from('a"\\\n\0\u2028é世\U0001f600\udc80'), max_size=8)
@@ -60,9 +61,9 @@ records = st.builds(
 @given(records)
 def test_a_written_record_is_read_back_unchanged(record: SessionRecord) -> None:
     """A record with any texts, names and digests is read back. The file is UTF-8 JSON that other programs can read."""
-    data = record_text(record_json(record))
+    data = record_text(to_json(record))
     assert read_record(data) == record
-    assert json.loads(data.decode("utf-8")) == record_json(record)
+    assert json.loads(data.decode("utf-8")) == to_json(record)
 
 
 def test_unknown_fields_are_ignored() -> None:

@@ -48,8 +48,7 @@ def test_a_result_is_written_once() -> None:
 
 
 def test_a_message_with_a_missing_result_is_an_error() -> None:
-    """A journal is damaged if a message refers to the result of an unknown call or of a call without a result."""
-    result = {"part": "result", "call_id": "a", "output": None, "is_error": False}
-    for calls in ({}, {"a": {"started": 1.0, "output": "", "result": None, "is_error": False}}):
-        with pytest.raises(ValueError, match=r"wrong type|not an entry"):
-            read_entries([{"calls": calls}, {"messages": [0, [{"role": "user", "parts": [result]}]]}])
+    """A journal is damaged if a message refers to a result that it does not contain."""
+    message = ["user", ["Result", "a", 2, False]]
+    with pytest.raises(ValueError, match="not an entry"):
+        read_entries([{"at": 1.0, "patch": [["/messages", [1]]], "values": {"1": message}}])

@@ -1,5 +1,6 @@
 """Edits of the plan, the record of a session, and the Markdown pages."""
 
+from fairlead.json_reader import to_json
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
@@ -9,7 +10,6 @@ from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
 from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
-from fairlead.session.record.shape import record_json
 from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page, short_record
 
@@ -33,7 +33,7 @@ async def record(server: AgentServer, params: SessionParams) -> wire.RecordResul
     made = await create_record(session)
     state, supports = session.snapshot(), session.evidence.support_by_item
     page, summary = record_page(state, session.roots, supports), short_record(state, supports)
-    return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": record_json(made)}
+    return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": to_json(made)}
 
 
 async def command_rules(server: AgentServer, _: NoParams) -> wire.PageResult:

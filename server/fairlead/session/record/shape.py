@@ -1,11 +1,9 @@
 """Records as JSON. The names are the fields of `document.py` in camelCase."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
-from fairlead.json_reader import WrongValue, camel_case, quoted, read
+from fairlead.json_reader import WrongValue, quoted, read
 from fairlead.json_values import is_object
 from fairlead.session.record.document import FORMAT, SessionRecord
 
@@ -18,15 +16,6 @@ def record_text(record_json: Any) -> bytes:
     """A record, given as JSON values, as the content of a file."""
     text = json.dumps(record_json, ensure_ascii=False, indent=2) + "\n"
     return text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its JSON escape
-
-
-def record_json(value: Any) -> Any:
-    """A record, or a value of one, as JSON values."""
-    if is_dataclass(value):
-        return {camel_case(field.name): record_json(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: record_json(inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    return list(map(record_json, value)) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def read_record(data: bytes) -> SessionRecord:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line
+from fairlead.json_reader import to_json
 from fairlead.session.state import SessionState
 from fairlead.session.store import journal_files as files
 from fairlead.session.store import reader
@@ -24,7 +25,7 @@ from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import EntryEncoder
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.session.store.moved_folder import with_moved_folder
-from fairlead.session.store.reader import FORMAT, JournalInfo
+from fairlead.session.store.reader import FORMAT, JournalInfo, Summary
 from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ class Journal:
             ValueError: the file is not a journal, has another format, or is damaged.
         """
         assert self._path is not None
-        content, self._size = reader.read(self._path)
+        content, self._size = reader.load(self._path)
         self._encoder = EntryEncoder(content)
         return content.state
 
@@ -286,7 +287,7 @@ class Journals:
             ValueError: the file is damaged.
         """
         path = self._scanned_path(info)
-        return reader.read(path)[0].state
+        return reader.load(path)[0].state
 
     def open(self, info: JournalInfo) -> tuple[Journal, SessionState]:
         """Locks and reads a journal. `Journal.resume` continues it.
@@ -419,7 +420,8 @@ def _summary_line(state: SessionState) -> bytes:
     """
     if state.phase != "idle" or len(state.changes):
         return b""
-    return _encoded({"row": [state.title, state.updated, state.plan.completed, len(state.plan.items)]})
+    row = Summary(state.title, state.updated, state.plan.completed, len(state.plan.items))
+    return _encoded({"row": to_json(row)})
 
 
 def _written_at(path: Path) -> float:

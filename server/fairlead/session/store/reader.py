@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlead.json_reader import read
 from fairlead.json_values import fields_of, is_list, is_object
-from fairlead.session.store.codec import Json, read_time
-from fairlead.session.store.entries import JournalContent, read_entries
-from fairlead.session.store.type_check import matches_type
+from fairlead.session.store.codec import Json
+from fairlead.session.store.entries import LATEST_TIME, JournalContent, read_entries
 
 FORMAT = 2
 TAIL_BYTES = 4096  # how much is read from the end of the file, where a settled session has its summary
@@ -48,7 +48,7 @@ class JournalInfo:
     """None: the session is not settled, or the summary cannot be read."""
 
 
-def read(path: Path) -> tuple[JournalContent, int]:
+def load(path: Path) -> tuple[JournalContent, int]:
     """The content of a file, and its size in bytes without an incomplete last line, which is ignored.
 
     Raises:
@@ -86,10 +86,10 @@ def last_title(path: Path) -> str:
     except (OSError, ValueError):
         return found
     for line in lines:
-        if b'"title":' in line:
-            with contextlib.suppress(ValueError):
-                title = fields_of(_json(line)).get("title")
-                found = title if isinstance(title, str) else found
+        if b'"/title"' in line:
+            with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):
+                titles = [each[1] for each in _json(line)["patch"] if each[0] == "/title"]
+                found = next((title for title in titles if isinstance(title, str)), found)
     return found
 
 
@@ -140,8 +140,7 @@ def _folders(head: Any) -> tuple[str, ...]:
 
 def _summary(line: bytes) -> Summary | None:
     try:
-        title, updated, completed, total = _json(line)["row"]
-        summary = Summary(title, read_time(updated), completed, total)
-    except (ValueError, KeyError, TypeError):  # an entry, or the end of a long one
+        summary = read(Summary, fields_of(_json(line)).get("row"), "row")
+    except ValueError:  # an entry, or the end of a long one
         return None
-    return summary if matches_type(Summary, summary) else None
+    return summary if summary.updated <= LATEST_TIME else None

@@ -96,7 +96,7 @@ def test_a_text_that_is_gone_is_forgotten() -> None:
     encoder, state, entries = EntryEncoder(), SessionState(), list[object]()
     for number in range(20):
         text = "a long line of text\n" * 100 + f"{number}\n"
-        state = replace(state, changes=cs.propose(state.changes, PATH, "base\n", text, Author("1", "call")))
+        state = replace(state, changes=cs.propose(state.changes, PATH, f"{PATH}\n" * 9, text, Author("1", "call")))
         entries.append(encoder.entry(state))
     content = read_entries(json.loads(json.dumps(entries)))
     assert len(content.texts) == 3  # the base, which is also the user's text, the proposed text, and its other values
