@@ -107,7 +107,7 @@ class SessionHarness:
         Sends the call again if the error is that the user rejected the same edit before.
         """
         tool = self._tools[name]
-        given = read_input(tool.spec.input_schema, given)
+        given = read_input(tool.spec, given)
         self._calls += 1
         try:
             return run_sync(tool.run(given, RunningCall(f"call-{self._calls}", self.item_id, print)))

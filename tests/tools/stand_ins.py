@@ -158,7 +158,7 @@ class Desk:
             ToolError: as the model would read it.
         """
         tool = self.tools[name]
-        given = read_input(tool.spec.input_schema, given)
+        given = read_input(tool.spec, given)
         tool.describe(given)
         self._calls += 1
         self.last = RunningCall(f"call-{self._calls}", "1", self._on_event)

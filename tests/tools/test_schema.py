@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.agent.model import ToolSpec
 from fairlead.agent.schema import read_input
 from fairlead.errors import ToolError
 from tools.stand_ins import Desk
@@ -28,6 +29,8 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["path"],
 }
+
+TOOL = ToolSpec("tool", "", SCHEMA)
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "'path' is missing"),
@@ -78,14 +81,52 @@ FINE: list[dict[str, Any]] = [
 def test_fault_21_everything_that_is_wrong_is_named_at_once(given: dict[str, Any], said: str) -> None:
     """docs/faults.md 21: the error has each wrong field with what is expected, and the given type if that is wrong."""
     with pytest.raises(ToolError) as error:
-        read_input(SCHEMA, given)
+        read_input(TOOL, given)
     assert str(error.value) == f"Wrong input: {said}."
 
 
 @pytest.mark.parametrize("given", FINE, ids=str)
 def test_valid_input_is_accepted(given: dict[str, Any]) -> None:
-    """Unknown fields are accepted, and so is null for an optional field. No value changes."""
-    assert read_input(SCHEMA, given) == given
+    """Unknown fields are accepted, and null for an optional field counts as missing. No other value changes."""
+    assert read_input(TOOL, given) == {name: value for name, value in given.items() if value is not None}
+
+
+FOREIGN: dict[str, Any] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {
+        "filter": {"$ref": "#/definitions/filter"},
+        "limit": {"type": ["integer", "null"]},
+        "order": {"anyOf": [{"const": "asc"}, {"type": "object", "required": ["by"]}]},
+    },
+    "required": ["filter", "limit"],
+    "additionalProperties": False,
+    "definitions": {
+        "filter": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"limit": 1}, "'filter' is missing"),
+        ({"filter": {"tags": ["a", 1]}, "limit": None}, "'filter.tags[1]' must be a string, not an integer"),
+        ({"filter": {}, "limit": True}, "'limit' must be an integer or null, not a boolean"),
+        ({"filter": {}, "limit": 1, "order": {}}, "'order.by' is missing"),
+        ({"filter": {}, "limit": 1, "x": 1}, "Additional properties are not allowed ('x' was unexpected)"),
+    ],
+    ids=str,
+)
+def test_any_json_schema_is_checked(given: dict[str, Any], said: str) -> None:
+    """Tool servers bring their own schemas, of any draft."""
+    tool = ToolSpec("tool", "", FOREIGN)
+    with pytest.raises(ToolError) as error:
+        read_input(tool, given)
+    assert str(error.value) == f"Wrong input: {said}."
+    valid = {"filter": {"tags": ["a"]}, "limit": None, "order": "asc"}
+    assert read_input(tool, valid) == valid
+    assert read_input(tool, {**valid, "limit": "5"})["limit"] == 5
 
 
 # values as models write them, and what is meant
@@ -107,7 +148,7 @@ MEANT: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("given", "meant"), MEANT, ids=[str(given) for given, _ in MEANT])
 def test_fault_21_a_value_in_a_string_is_read_as_what_is_meant(given: dict[str, Any], meant: dict[str, Any]) -> None:
     """docs/faults.md 21: if the schema has another type, also inside lists and objects. Other strings stay strings."""
-    assert read_input(SCHEMA, {"path": "a", **given}) == {"path": "a", **meant}
+    assert read_input(TOOL, {"path": "a", **given}) == {"path": "a", **meant}
 
 
 async def test_fault_21_wrong_input_reaches_no_tool(desk: Desk) -> None:

@@ -168,7 +168,7 @@ class Dispatcher:
             raise ToolError(call.problem)
         if self.mode != "agent" and (not tool.read_only or (self.mode == "ask" and call.name == "todo")):
             raise ToolError(NOT_IN_MODE[self.mode])
-        return tool, read_input(tool.spec.input_schema, call.input)
+        return tool, read_input(tool.spec, call.input)
 
     def _nearest(self, name: str) -> list[str]:
         """The names of the tools, the most similar one first."""

@@ -22,6 +22,8 @@ class ToolSpec:
     description: str
     input_schema: dict[str, Any]
     """A JSON Schema object."""
+    checks_objects: bool = True
+    """Whether objects in an input must have the schema's form too. If not, the tool reads them itself."""
 
 
 @dataclass(frozen=True, slots=True)

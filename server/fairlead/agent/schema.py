@@ -1,26 +1,27 @@
-"""Reads a call's input as its tool's schema describes it.
-
-Checks required fields, types, the minimum of an integer, `enum`, and the types of an array's items. Checks nothing
-inside objects.
-"""
+"""Reads a call's input as its tool's schema describes it."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Mapping
+from typing import Any
 
+from fairlead.agent.model import ToolSpec
 from fairlead.errors import ToolError
+from fairlead.json_values import is_list, is_object
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
+_TYPES = {
+    "null": "null",
+    "boolean": "a boolean",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
+    "integer": "an integer",
+    "number": "a number",
 }
+MAX_MESSAGE = 300  # characters about a value that the schema refuses for a rare reason
 
 
-def read_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks an input and returns it. Fields that the schema does not name are not checked. Null counts as missing.
+def read_input(tool: ToolSpec, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks an input and returns it without the fields that are null, unless the schema allows null.
 
     A string where the schema has another type becomes the value that it contains as JSON, if that has this type: models
     write `"5"`, `"true"` and `"[...]"`. So does a number such as 5.0 where the schema has an integer.
@@ -28,85 +29,76 @@ def read_input(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     Raises:
         ToolError: with everything that is wrong.
     """
-    properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
-    given = _fields_as_described(properties, given)
-    required = cast("Sequence[str]", schema.get("required", ()))
-    problems = [f"'{name}' is missing" for name in required if given.get(name) is None]
-    for name, value in given.items():
-        rule = properties.get(name)
-        if rule is None or value is None:
-            continue
-        expected = str(rule.get("type", ""))
-        if expected in _TYPES and not _has_type(expected, value):
-            problems.append(f"'{name}' must be {_with_article(expected)}, not {_with_article(_type_name(value))}")
-        elif expected == "integer" and "minimum" in rule and value < rule["minimum"]:
-            problems.append(f"'{name}' must be at least {rule['minimum']}")
-        elif "enum" in rule and value not in rule["enum"]:
-            problems.append(f"'{name}' must be one of {', '.join(rule['enum'])}")
-        elif expected == "array":
-            problems += _wrong_items(name, str(rule.get("items", {}).get("type", "")), value)
+    # slow to import, and not needed before the first call
+    from jsonschema.exceptions import best_match  # noqa: PLC0415  # pyright: ignore[reportUnknownVariableType]
+    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
+    from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415
+
+    kind: Any = validator_for(tool.input_schema, default=Draft202012Validator)
+    # the default registry would fetch the schemas that a schema refers to
+    validator: Any = kind(tool.input_schema, registry=EMPTY_REGISTRY)
+    fields = _as_described(validator, tool.input_schema, dict(given))
+    errors = [error for error in validator.iter_errors(fields) if tool.checks_objects or not _is_in_object(error)]
+    missing_first = sorted(errors, key=lambda error: error.validator != "required")
+    problems = dict.fromkeys(_problem(validator, best_match([error])) for error in missing_first)
     if problems:
         raise ToolError(f"Wrong input: {'; '.join(problems)}.")
-    return given
+    return fields
 
 
-def _fields_as_described(properties: Mapping[str, Mapping[str, Any]], fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _as_described(properties.get(name, {}), value) for name, value in fields.items()}
-
-
-def _as_described(rule: Mapping[str, Any], value: Any) -> Any:
+def _as_described(validator: Any, rule: Any, value: Any) -> Any:
     """The value in the type that the rule describes, also inside lists and objects; unchanged if that is impossible."""
-    expected = rule.get("type", "")
-    if isinstance(value, str) and expected in _TYPES and expected != "string":
-        value = _value_in(value, expected)
-    if expected == "integer" and isinstance(value, float) and value.is_integer():
+    types: Any = rule.get("type", ()) if is_object(rule) else ()
+    types = [types] if isinstance(types, str) else types
+    if isinstance(value, str) and types and "string" not in types:
+        value = _value_in(validator, value, types)
+    if isinstance(value, float) and "integer" in types and value.is_integer():
         return int(value)
-    if expected == "array" and isinstance(value, list):
-        return [_as_described(rule.get("items", {}), item) for item in cast("list[Any]", value)]
-    if expected == "object" and isinstance(value, dict):
-        return _fields_as_described(rule.get("properties", {}), cast("dict[str, Any]", value))
+    if is_list(value) and "array" in types:
+        return [_as_described(validator, rule.get("items", True), item) for item in value]
+    if is_object(value) and "object" in types:
+        rules: Mapping[str, Any] = rule.get("properties", {})
+        return {
+            name: _as_described(validator, rules.get(name, True), inner)
+            for name, inner in value.items()
+            if inner is not None or validator.evolve(schema=rules.get(name, True)).is_valid(None)
+        }
     return value
 
 
-def _value_in(text: str, expected: str) -> Any:
-    """The value of the expected type that is written in a string; the string itself if there is none."""
+def _value_in(validator: Any, text: str, types: Collection[str]) -> Any:
+    """The value of one of these types that is written in a string; the string itself if there is none."""
     try:
-        value = json.loads(text.lower() if expected == "boolean" else text, parse_constant=_refuse)
+        value = json.loads(text.lower() if "boolean" in types else text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return text
-    is_whole = expected == "integer" and isinstance(value, float) and value.is_integer()
-    return value if is_whole or _has_type(expected, value) else text
+    return value if any(validator.is_type(value, kind) for kind in types) else text
 
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _wrong_items(name: str, expected: str, items: Sequence[Any]) -> list[str]:
-    if expected not in _TYPES:
-        return []
-    wrong = [(index, item) for index, item in enumerate(items) if not _has_type(expected, item)]
-    return [
-        f"'{name}[{index}]' must be {_with_article(expected)}, not {_with_article(_type_name(item))}"
-        for index, item in wrong
-    ]
+def _is_in_object(error: Any) -> bool:
+    """Whether it is about a value in an object in the input, and not about the input or a list in it."""
+    return (error.validator == "required" and bool(error.path)) or sum(isinstance(each, str) for each in error.path) > 1
 
 
-def _has_type(expected: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return expected == "boolean"
-    return isinstance(value, _TYPES[expected])
-
-
-def _type_name(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    return next((name for name, types in _TYPES.items() if isinstance(value, types)), "number")
-
-
-def _with_article(name: str) -> str:
-    if name == "null":
-        return name
-    return f"an {name}" if name[0] in "aio" else f"a {name}"
+def _problem(validator: Any, error: Any) -> str:
+    path = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in error.absolute_path)[1:]
+    match error.validator:
+        case "required":
+            missing = [name for name in error.validator_value if name not in error.instance]
+            return "; ".join(f"'{path}.{name}' is missing" if path else f"'{name}' is missing" for name in missing)
+        case "type":
+            wanted = error.validator_value
+            wanted = " or ".join(_TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
+            found = next(text for kind, text in _TYPES.items() if validator.is_type(error.instance, kind))
+            return f"'{path}' must be {wanted}, not {found}"
+        case "minimum":
+            return f"'{path}' must be at least {error.validator_value}"
+        case "enum":
+            return f"'{path}' must be one of {', '.join(map(str, error.validator_value))}"
+        case _:
+            message = error.message if len(error.message) <= MAX_MESSAGE else f"{error.message[:MAX_MESSAGE]}..."
+            return f"'{path}' is wrong: {message}" if path else message

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from importlib import import_module
 
 from fairlead.models.anthropic.messages_api import is_sdk_loaded, load_sdk
 from fairlead.models.common.prices import price_list
@@ -21,5 +22,6 @@ def _import_all() -> None:
     gc.freeze()
     price_list()
     load_sdk()
+    import_module("jsonschema")
     # modules stay in memory, and examining them in each collection would stall the event loop
     gc.freeze()

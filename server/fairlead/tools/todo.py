@@ -36,6 +36,7 @@ SPEC = ToolSpec(
             "reason": {"type": "string", "description": "Why steps were added or dropped, if some were"},
         },
     },
+    checks_objects=False,
 )
 
 
