@@ -30,11 +30,11 @@ GZIP = {"content-encoding": "gzip"}
 NONSENSE = {
     "fault_88_a_count_that_is_text": (
         Raw(answer(CALL, {"input_tokens": "abc"})),
-        '“message_start.message.usage.input_tokens” that is not a whole number from 0 to 1,000,000,000,000: "abc"',
+        '“message_start.message.usage.input_tokens” must be an integer up to 2^53, not "abc"',
     ),
     "fault_88_a_name_that_is_a_number": (
         Raw(answer({**CALL, "name": 7})),
-        "“content_block_start.content_block.name” that is not text: 7",
+        "“content_block_start.content_block.name” must be a string, not 7",
     ),
     "fault_89_no_gzip": (Raw(answer(CALL), GZIP, 200), "not match its header “content-encoding”"),
     "fault_89_an_error_that_is_no_gzip": (Raw(b"oops", GZIP, 500), "not match its header “content-encoding”"),

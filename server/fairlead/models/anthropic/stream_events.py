@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fairlead.json_reader import WrongValue
 from fairlead.messages.history import clean_text
 from fairlead.models.common.fields import Fields, nonsense
 
@@ -99,8 +100,14 @@ def parse_event(data: Any) -> StreamEvent | None:
         ModelError: a field is missing or has a wrong type, or the block's type cannot occur in an answer. The message
             names the field or the block's type.
     """
-    kind = Fields(data, "event").text("type", "")
-    event = Fields(data, kind or "event")
+    try:
+        kind = Fields(data, "event").text("type", "")
+        return _event(kind, Fields(data, kind or "event"))
+    except WrongValue as error:
+        raise nonsense(f"a wrong event: “{error.path}” {error.problem}") from error
+
+
+def _event(kind: str, event: Fields) -> StreamEvent | None:
     match kind:
         case "message_start":
             return MessageStart(_counts(event.fields("message")))

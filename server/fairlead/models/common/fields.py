@@ -1,12 +1,15 @@
-"""Reads JSON values from the model's server. A value of the wrong type raises a `ModelError` that names the field."""
+"""Reads JSON values from the model's server. Sets limits to them."""
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlead.agent.errors import ModelError
+from fairlead.json_reader import WrongValue, read
 from fairlead.json_values import is_list, is_object
 from fairlead.messages.history import clean_text
+
+T = TypeVar("T")
 
 MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""
@@ -16,7 +19,6 @@ MAX_VALUES = 20_000
 """The most values that a block or the input of a call consists of, since each is encoded a dozen times."""
 MAX_ITEMS = 1000
 """The most items of a list that is read."""
-MAX_QUOTED = 60  # characters
 
 _CHECK_SERVER = "Check that server, and any proxy in front of it."
 
@@ -74,43 +76,36 @@ def as_json(value: Any) -> str:
 class Fields:
     """A JSON object and its path in an event. A field that is `null` counts as missing.
 
-    The constructor raises a `ModelError` for any value but an object. The methods that read one field, except `value`,
-    raise a `ModelError` if the field has another type, or if it is missing and there is no default.
+    All methods except `value` and `size` raise a `WrongValue` that names the field, if it has another type, or if it is
+    missing and there is no default.
     """
 
     def __init__(self, value: Any, path: str) -> None:
-        self._path = path
-        if not is_object(value):
-            raise self._wrong("", value, "an object")
-        self._values = value
+        self._path, self._values = path, read(dict[str, Any], value, path)
 
     def text(self, name: str, default: str | None = None, most: int | None = None) -> str:
         """A string, of at most `most` characters. It may contain half of a surrogate pair."""
-        value = self._get(name, default)
-        if not isinstance(value, str):
-            raise self._wrong(name, value, "text")
-        if most is not None and len(value) > most:
-            raise self._wrong(name, value, f"text of at most {most} characters")
-        return value
+        text = self._field(str, name, default)
+        if most is not None and len(text) > most:
+            raise WrongValue(f"{self._path}.{name}", f"must have at most {most} characters")
+        return text
 
     def count(self, name: str, default: int | None = None) -> int:
         """A whole number from 0 to MAX_COUNT."""
-        value = self._get(name, default)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
-            raise self._wrong(name, value, f"a whole number from 0 to {MAX_COUNT:,}")
-        return value
+        count = self._field(int, name, default)
+        if not 0 <= count <= MAX_COUNT:
+            raise WrongValue(f"{self._path}.{name}", f"must be from 0 to {MAX_COUNT:,}, not {count}")
+        return count
 
     def fields(self, name: str, *, required: bool = False) -> "Fields":
         """An object; an empty one if it is missing and not required."""
-        return Fields(self._get(name, None if required else {}), f"{self._path}.{name}")
+        return Fields(self._field(dict[str, Any], name, None if required else {}), f"{self._path}.{name}")
 
     def list(self, name: str) -> "list[Fields]":
         """A list of objects; an empty one if it is missing."""
-        values = self._get(name, [])
-        if not is_list(values):
-            raise self._wrong(name, values, "a list")
+        values = self._field(list[Any], name, [])
         if len(values) > MAX_ITEMS:
-            raise nonsense(f"a “{self._path}.{name}” with more than {MAX_ITEMS:,} items")
+            raise WrongValue(f"{self._path}.{name}", f"must have at most {MAX_ITEMS:,} items")
         return [Fields(value, f"{self._path}.{name}[{index}]") for index, value in enumerate(values)]
 
     def value(self, name: str) -> Any:
@@ -122,24 +117,19 @@ class Fields:
         return len(as_json({name: value for name, value in self._values.items() if name not in without}))
 
     def without(self, *names: str) -> dict[str, Any]:
-        """The object without these fields. Raises a `ModelError` if no request can contain it (`check_encodable`)."""
+        """The object without these fields, if a request can contain it (`check_encodable`)."""
         values = {name: value for name, value in self._values.items() if name not in names}
         try:
             check_encodable(values)
         except (RecursionError, ValueError) as error:
-            wanted = f"valid JSON of at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
-            raise self._wrong("", values, wanted) from error
+            wanted = f"must be valid JSON of at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
+            raise WrongValue(self._path, wanted) from error
         return values
 
-    def _get(self, name: str, default: Any) -> Any:
+    def _field(self, kind: type[T], name: str, default: T | None) -> T:
         value = self._values.get(name)
-        value = default if value is None else value
+        if value is None and default is not None:
+            return default
         if value is None:
-            raise nonsense(f"no “{self._path}.{name}”")
-        return value
-
-    def _wrong(self, name: str, value: Any, wanted: str) -> ModelError:
-        path = f"{self._path}.{name}" if name else self._path
-        quoted = as_json(value)
-        quoted = quoted if len(quoted) <= MAX_QUOTED else f"{quoted[:MAX_QUOTED]}..."
-        return nonsense(f"a “{path}” that is not {wanted}: {quoted}")
+            raise WrongValue(f"{self._path}.{name}", "is missing")
+        return read(kind, value, f"{self._path}.{name}")
