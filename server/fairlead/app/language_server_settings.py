@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from fairlead.code.servers.table import TABLE, ServerSpec
-from fairlead.json_values import is_list, is_object
+from fairlead.json_reader import WrongValue, read
+from fairlead.json_values import is_object
 
-_FIELDS = ("command", "languages", "initializationOptions")
+
+class _Server(TypedDict, total=False):
+    command: list[str]
+    languages: Mapping[str, str]
+    initializationOptions: dict[str, Any]
 
 
 def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, ServerSpec]:
@@ -20,45 +25,38 @@ def read_language_servers(given: Any, problems: list[str]) -> Mapping[str, Serve
     found: dict[str, ServerSpec] = {}
     for name, value in given.items():
         try:
-            found[name] = _spec(name, value)
-        except ValueError as error:
-            problems.append(f"languageServers.{name} {error}")
+            found[name] = _spec(name, value, f"languageServers.{name}")
+        except WrongValue as error:
+            problems.append(str(error))
     return found
 
 
-def _spec(name: str, value: Any) -> ServerSpec:
+def _spec(name: str, value: Any, path: str) -> ServerSpec:
     """The server that a value describes; `false` switches it off, like an empty command.
 
     A missing field has the value that the server has in `TABLE`, or is empty.
 
     Raises:
-        ValueError: the value is wrong, or the server is not in `TABLE` and has no command. The message continues a
-            sentence that begins with the name of the setting.
+        WrongValue: the value is wrong, or the server is not in `TABLE` and has no command.
     """
     if value is False:
         value = {"command": []}
     if not is_object(value):
-        raise ValueError("must be an object, or false to switch the server off")
-    unknown = [field for field in value if field not in _FIELDS]
-    if unknown:
-        raise ValueError(f"has an unknown field {unknown[0]!r}; use {', '.join(_FIELDS)}")
+        raise WrongValue(path, "must be an object, or false to switch the server off")
+    fields = _Server.__annotations__
+    if unknown := value.keys() - fields.keys():
+        raise WrongValue(path, f"has an unknown field {min(unknown)!r}; use {', '.join(fields)}")
     known = next((spec for spec in TABLE if spec.name == name), ServerSpec(name, (), {}))
-    command = value.get("command", list(known.command))
-    if not is_list(command) or not all(isinstance(word, str) and word and "\0" not in word for word in command):
-        raise ValueError('needs a "command" that is a list of strings, such as ["gopls", "serve"]')
+    given = read(_Server, value, path)
+    command = given.get("command", list(known.command))
+    if not all(word and "\0" not in word for word in command):
+        raise WrongValue(path, 'needs a "command" that is a list of strings, such as ["gopls", "serve"]')
     if not command and known not in TABLE:
         names = ", ".join(spec.name for spec in TABLE)
-        raise ValueError(f'has no "command", and Fairlead knows no server of this name, only {names}')
-    languages = value.get("languages", known.languages)
-    if not is_object(languages) or not all(_is_language(suffix, each) for suffix, each in languages.items()):
-        raise ValueError('needs "languages" such as {".py": "python"}')
-    if command and not languages:
-        raise ValueError('needs "languages" such as {".py": "python"}')
-    options = value.get("initializationOptions", known.initialization_options)
-    if not is_object(options):
-        raise ValueError('needs an object as "initializationOptions"')
+        raise WrongValue(path, f'has no "command", and Fairlead knows no server of this name, only {names}')
+    languages = given.get("languages", known.languages)
+    valid = all(suffix.startswith(".") and language for suffix, language in languages.items())
+    if not valid or (command and not languages):
+        raise WrongValue(path, 'needs "languages" such as {".py": "python"}')
+    options = given.get("initializationOptions", known.initialization_options)
     return replace(known, command=tuple(command), languages=languages, initialization_options=options)
-
-
-def _is_language(suffix: str, language: Any) -> bool:
-    return suffix.startswith(".") and isinstance(language, str) and bool(language)

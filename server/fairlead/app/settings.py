@@ -3,13 +3,12 @@
 In lists and in `languageServers`, only the wrong entries are left out.
 """
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from math import isfinite
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from dataclasses import is_dataclass, replace
+from typing import Any, cast, get_origin, get_type_hints
 
 from fairlead.app.language_server_settings import read_language_servers
+from fairlead.json_reader import WrongValue, names_of, read
 from fairlead.json_values import is_list, is_object
 from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
@@ -66,7 +65,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         problems.append(f"{prefix.rstrip('.')} must be an object")
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
-    names = {_camel(field.name): field.name for field in fields(kind)}
+    names = dict(names_of(kind))
     # at the top level, an unknown object may be the section of another server
     unknown = [name for name in given if name not in names and (prefix or not is_object(given[name]))]
     problems += [f"{prefix}{name} is not a setting" for name in unknown]
@@ -83,11 +82,10 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         elif value is not None and get_origin(wanted) is tuple:
             values[attribute] = _texts(f"{prefix}{name}", value, _LIST_READERS.get(f"{prefix}{name}", _rule), problems)
         elif value is not None:
-            problem = _problem(name, wanted, value)
-            if problem is None:
-                values[attribute] = value
-            else:
-                problems.append(f"{prefix}{name} {problem}")
+            try:
+                values[attribute] = _read_value(name, wanted, value, f"{prefix}{name}")
+            except WrongValue as error:
+                problems.append(str(error))
     return replace(before, **values)
 
 
@@ -145,34 +143,9 @@ _LIST_READERS = {
 """How the texts of a list are read, by the setting's name. All other lists contain command rules."""
 
 
-def _problem(name: str, wanted: Any, value: Any) -> str | None:
-    choices = get_args(wanted) if get_origin(wanted) is not None else ()
-    if choices:
-        return None if value in choices else f"must be one of {', '.join(choices)}"
-    if wanted is bool:
-        return None if isinstance(value, bool) else "must be true or false"
-    if wanted is int:
-        if not isinstance(value, int) or isinstance(value, bool):
-            return "must be a whole number"
-        return _too_small(name, value)
-    if wanted is float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not _is_finite(value):
-            return "must be a number"
-        return _too_small(name, value)
-    return None if isinstance(value, str) else "must be a string"
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
-
-
-def _too_small(name: str, value: float) -> str | None:
+def _read_value(name: str, wanted: Any, value: Any, path: str) -> Any:
+    found = read(wanted, value, path)
     least = MINIMUM.get(name, 0)
-    return None if value >= least else f"must be at least {least}"
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"_([a-z])", lambda match: match[1].upper(), name)
+    if isinstance(found, int | float) and found < least:
+        raise WrongValue(path, f"must be at least {least}")
+    return found
