@@ -154,7 +154,7 @@ class Dispatcher:
         if isinstance(work, asyncio.Task):
             for hook in self.hooks:
                 await hook.after_call(call, running, "" if is_error else text)
-        return Result(call.id, clean_text(text), is_error)
+        return Result(call.id, clean_text(text), is_error, () if is_error else tuple(running.images))
 
     def _report(self, started: _Started, result: Result, results: list[Result]) -> None:
         results.append(result)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 
 from fairlead.agent.prompts import CLEARED_RESULT, NO_SUMMARY, SHORTENED_RESULT, SUMMARIZE, SUMMARY
-from fairlead.agent.window import size
+from fairlead.agent.window import part_size, size
 from fairlead.display import count_of
 from fairlead.messages.parts import KEPT, Call, Message, Note, Prompt, Result
 
@@ -61,7 +61,7 @@ def clear_oldest(messages: Sequence[Message], count: int, keeps_results: KeepsRe
     Short ones stay (`MIN_CLEARED_CHARS`).
     """
     oldest = islice(_results(messages, keeps_results), count)
-    long = {result.call_id for _, result in oldest if len(result.text) > MIN_CLEARED_CHARS}
+    long = {result.call_id for _, result in oldest if part_size(result) > MIN_CLEARED_CHARS}
     return _with_notes(messages, long)
 
 
@@ -78,9 +78,9 @@ def _clearable(messages: Sequence[Message], chars: int, keeps_results: KeepsResu
     for call, result in _results(messages[: len(messages) - untouched], keeps_results):
         if chars <= 0:
             break
-        if len(result.text) > MIN_CLEARED_CHARS:
+        if part_size(result) > MIN_CLEARED_CHARS:
             ids.add(result.call_id)
-            chars -= len(result.text) - len(_note(call, result.text))
+            chars -= part_size(result) - len(_note(call, result.text))
     return ids
 
 
@@ -89,7 +89,7 @@ def _with_notes(messages: Sequence[Message], call_ids: Set[str]) -> list[Message
 
     def cleared(message: Message) -> Message:
         parts = tuple(
-            replace(part, output=_note(calls[part.call_id], part.text))
+            replace(part, output=_note(calls[part.call_id], part.text), images=())
             if isinstance(part, Result) and part.call_id in call_ids
             else part
             for part in message.parts
@@ -127,7 +127,7 @@ def summary_request(messages: Sequence[Message]) -> list[Message]:
 def summary_gain(messages: Sequence[Message], keeps_results: KeepsResults) -> int:
     """How many characters a summary would replace."""
     old = messages[:-ROUND_LENGTH]
-    return size(old) - sum(len(part.text) for part in _kept(old, keeps_results))
+    return size(old) - sum(part_size(part) for part in _kept(old, keeps_results))
 
 
 def with_summary(

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from fairlead.agent.events import Event, Location, ToolKind, ToolOutput
 from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
+from fairlead.messages.parts import Image
 
 Mode = Literal["agent", "plan", "ask"]
 """What a run may do: everything, only write the plan, or only answer."""
@@ -44,6 +45,8 @@ class RunningCall:
     """Set by a handler whose result may be another the next time, without any change that Fairlead notices (L10)."""
     changed_paths: Sequence[str] = ()
     """Absolute paths. Set by a handler that changed files other than the locations that its `describe` returned."""
+    images: Sequence[Image] = ()
+    """Set by a handler that shows the model pictures in addition to the text that it returns."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Returns whether the same call returned this text the last time, and the model can still read it."""
 

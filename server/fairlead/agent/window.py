@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fairlead.agent.errors import Overflow
 from fairlead.agent.model import ToolSpec, Usage
 from fairlead.messages.images import image_tokens
-from fairlead.messages.parts import Call, Foreign, Image, Message, Part, Thinking
+from fairlead.messages.parts import Call, Foreign, Image, Message, Part, Result, Thinking
 from fairlead.per_item import PerItem
 
 # shares of the window (docs/plan.md L15), as `Window.tokens_at` converts them
@@ -50,15 +50,18 @@ def size(messages: Sequence[Message]) -> int:
 
 
 def _message_size(message: Message) -> int:
-    return sum(map(_length, message.parts))
+    return sum(map(part_size, message.parts))
 
 
-def _length(part: Part) -> int:
+def part_size(part: Part) -> int:
+    """The approximate length of a part in characters."""
     match part:
         case Call(input=given):
             return len(json.dumps(given, ensure_ascii=False))
         case Image():
             return image_tokens(part) * CHARS_PER_TOKEN
+        case Result(images=images):
+            return len(part.text) + sum(map(part_size, images))
         case Thinking(text, _, rest):
             return len(text) + sum(len(value) for value in rest.values() if isinstance(value, str))
         case Foreign(_, data):

@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fairlead.messages.parts import Image, MediaType, Message, Note
+from fairlead.messages.parts import Image, MediaType, Message, Note, Part, Result
 
 PIXELS_PER_TOKEN = 750
 MAX_TOKENS = 1600
@@ -13,6 +13,14 @@ MAX_TOKENS = 1600
 MIN_TOKENS = 50
 SEARCHED_CHARS = 400_000
 """How much of a picture's base64 is searched for its width and height: a JPEG may begin with a long preview."""
+
+MAX_BYTES = 5 << 20
+"""As base64 this is 6.7 MB.
+
+The Messages API accepts 10 MB of base64. Amazon Bedrock and Google Vertex AI accept only 5 MB of it, so they refuse
+pictures of more than 3.75 MB.
+"""
+TOO_LARGE = f"too large: the limit for a picture is {MAX_BYTES >> 20} MB"
 
 REFUSED_PICTURE = "[A picture was here. The model's server refused it, so it was removed from the conversation.]"
 OLD_PICTURE = "[A picture was here. It was removed from the conversation to make room for newer ones.]"
@@ -41,7 +49,7 @@ def image_of(kind: MediaType, data: bytes) -> Image:
 def image_tokens(image: Image) -> int:
     """The approximate number of tokens that a picture takes."""
     try:
-        size = _dimensions(b64decode(image.data[:SEARCHED_CHARS]))
+        size = dimensions(b64decode(image.data[:SEARCHED_CHARS]))
     except ValueError:  # a damaged journal
         size = None
     if size is None:
@@ -73,24 +81,40 @@ def without_old_images(messages: Sequence[Message], images_left: int, chars_left
     """
     changed = list(messages)
     for index, message in reversed([*enumerate(messages)]):
-        sizes = [len(part.data) for part in message.parts if isinstance(part, Image)]
+        sizes = [len(image.data) for image in images_in(message)]
         images_left, chars_left = images_left - len(sizes), chars_left - sum(sizes)
         if sizes and min(images_left, chars_left) < 0:
             changed[index] = _without_images(message, OLD_PICTURE)
     return changed
 
 
+def images_in(message: Message) -> list[Image]:
+    """The pictures of a message, and of the results in it."""
+    return [image for part in message.parts for image in _images_of(part)]
+
+
 def has_image(message: Message) -> bool:
     """Whether a message contains a picture."""
-    return any(isinstance(part, Image) for part in message.parts)
+    return any(map(_images_of, message.parts))
+
+
+def _images_of(part: Part) -> tuple[Image, ...]:
+    return (part,) if isinstance(part, Image) else part.images if isinstance(part, Result) else ()
 
 
 def _without_images(message: Message, note: str) -> Message:
-    parts = (Note("picture", note) if isinstance(part, Image) else part for part in message.parts)
-    return replace(message, parts=tuple(parts))
+    return replace(message, parts=tuple(_without(part, note) for part in message.parts))
 
 
-def _dimensions(data: bytes) -> tuple[int, int] | None:
+def _without(part: Part, note: str) -> Part:
+    if isinstance(part, Image):
+        return Note("picture", note)
+    if isinstance(part, Result) and part.images:
+        return replace(part, images=(), output=f"{part.output}\n{note}".strip())
+    return part
+
+
+def dimensions(data: bytes) -> tuple[int, int] | None:
     """The width and height in pixels; None for WebP, and if the beginning of the file does not show them."""
     match media_type(data):
         case "image/png" if len(data) >= 24:

@@ -114,6 +114,8 @@ class Result:
     call_id: str
     output: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
+    """What the model sees in addition to the text."""
 
     @property
     def text(self) -> str:

@@ -1,5 +1,6 @@
 """`read_file`: returns a file's text, proposals included, without line numbers."""
 
+import asyncio
 import difflib
 from itertools import accumulate
 from typing import Any
@@ -9,9 +10,11 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.edits.bad_bytes import as_shown
 from fairlead.errors import ToolError
+from fairlead.messages.images import MAX_BYTES, TOO_LARGE, dimensions, image_of, media_type
 from fairlead.text_lines import split_lines, with_line_endings
 from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
+from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import compute
 
@@ -23,7 +26,7 @@ UNCHANGED = "(Unchanged: the same call of read_file returned {path} before, furt
 SPEC = ToolSpec(
     "read_file",
     "Read a text file, with your own proposed edits in it. Plain text without line numbers. "
-    f"At most {MAX_LINES} lines at a time; continue with offset.",
+    f"At most {MAX_LINES} lines at a time; continue with offset. A PNG, JPEG, GIF or WebP file is shown as a picture.",
     {
         "type": "object",
         "properties": {
@@ -52,7 +55,13 @@ class ReadFile:
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._approvals, call, "read", input["path"])
         path = self._files.roots.resolve(input["path"])
-        text = await self._files.read_for_agent(path)
+        try:
+            text = await self._files.read_for_agent(path)
+        except BinaryFile:
+            picture = await asyncio.to_thread(self._files.binary, path)
+            if picture is None or media_type(picture) is None:
+                raise
+            return _show(picture, input["path"], call)
         if text is None:
             hint = self._files.describe_removal(path) or self._similar(input["path"])
             raise ToolError(f"No such file: {input['path']}{hint and f'. {hint}'}")
@@ -69,6 +78,15 @@ class ReadFile:
         names = [entry.name for entry in existing if not is_secret(self._files.roots.relative(entry))]
         close = difflib.get_close_matches(given.rsplit("/", 1)[-1], names[:5000], n=3, cutoff=0.6)
         return f"Similar names there: {', '.join(close)}" if close else ""
+
+
+def _show(picture: bytes, name: str, call: RunningCall) -> str:
+    """Shows the model a picture. Returns the text beside it."""
+    kind, size = media_type(picture), dimensions(picture)
+    if kind is None or len(picture) > MAX_BYTES:
+        raise ToolError(f"{name} is {TOO_LARGE}.")
+    call.images = (image_of(kind, picture),)
+    return f"(A picture, {size[0]} × {size[1]} pixels.)" if size is not None else "(A picture.)"
 
 
 def excerpt(text: str, offset: int, limit: int) -> str:

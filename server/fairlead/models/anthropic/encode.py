@@ -34,8 +34,9 @@ def _block(part: Part) -> dict[str, Any]:
             return {"type": "tool_use", "id": _valid_id(call_id), "name": name, "input": given}
         case Image(media_type, data):
             return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
-        case Result(call_id):
-            block = {"type": "tool_result", "tool_use_id": _valid_id(call_id), "content": part.text}
+        case Result(call_id, images=images):
+            content = [{"type": "text", "text": part.text}, *map(_block, images)] if images else part.text
+            block = {"type": "tool_result", "tool_use_id": _valid_id(call_id), "content": content}
             return {**block, "is_error": True} if part.is_error else block
         case _:
             return {"type": "text", "text": part.text}

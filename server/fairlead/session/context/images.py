@@ -4,19 +4,13 @@ from collections.abc import Sequence
 
 from fairlead.display import escape_to_one_line
 from fairlead.messages.history import clean_text
-from fairlead.messages.images import image_of, media_type
+from fairlead.messages.images import MAX_BYTES, TOO_LARGE, image_of, media_type
 from fairlead.messages.parts import Image
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.errors import WrongRequest
 
 MEGABYTE = 1 << 20
 MAX_IMAGES = 10
-MAX_BYTES = 5 * MEGABYTE
-"""As base64 this is 6.7 MB.
-
-The Messages API accepts 10 MB of base64. Amazon Bedrock and Google Vertex AI accept only 5 MB of it, so they refuse
-pictures of more than 3.75 MB.
-"""
 MAX_TOTAL_BYTES = 20 * MEGABYTE
 """The Messages API accepts requests of at most 32 MB, and base64 adds a third.
 
@@ -25,7 +19,6 @@ If not all pictures of a conversation fit, a note replaces the oldest ones (`wit
 MAX_NAME_CHARS = 200
 
 NO_IMAGE = "{name} is not a picture that the model can read. Use PNG, JPEG, GIF or WebP."
-TOO_LARGE = f"too large: the limit for a picture is {MAX_BYTES // MEGABYTE} MB"
 TOO_MANY = f"one too many: the limit for a task is {MAX_IMAGES} pictures and {MAX_TOTAL_BYTES // MEGABYTE} MB in total"
 
 
