@@ -13,7 +13,6 @@ from fairlead.code.decode import problems, read_answer
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
 from fairlead.code.servers.seen_files import SeenFiles
-from fairlead.code.servers.table import ServerSpec
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
 from fairlead.session.context.attachments import Attacher
@@ -120,7 +119,7 @@ def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
     finally:
         os.fchdir(before)
         os.close(before)
-    seen = SeenFiles(workspace, ServerSpec("lines", ("lines",), {".x": "x"}), {}, lambda _: False)
+    seen = SeenFiles(workspace, (".x",), {}, lambda _: False)
     assert seen.changes(None, on_disk=True) == []
     shutil.rmtree(workspace)  # most other programs cannot remove such a path
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from fairlead.code.provider import NoAnswer
-from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.errors import ServiceError
+from fairlead.code.servers.process import ServiceProcess
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
@@ -101,8 +102,8 @@ class LostBoxes(DirectLayer):
 async def test_fault_97_a_box_that_cannot_be_closed_hides_no_other_error(workspace: Path) -> None:
     """docs/faults.md 97: the message says why the program cannot be started, not that the box cannot be closed."""
     layer = LostBoxes(Roots.of(workspace))
-    with pytest.raises(NoAnswer, match=r"bad cannot be started: .*No such file or directory"):
-        await ServerProcess.start(["bad"], layer, workspace, View(), DEFAULT_LIMITS)
+    with pytest.raises(ServiceError, match=r"bad cannot be started: .*No such file or directory"):
+        await ServiceProcess.start(["bad"], layer, workspace, View(), DEFAULT_LIMITS)
 
 
 async def test_fault_97_a_server_that_crashes_is_started_again(workspace: Path) -> None:
@@ -412,7 +413,7 @@ async def test_fault_190_a_language_server_without_a_box_has_limits(workspace: P
     )
     os.mkfifo(workspace / "pipe")
     layer = DirectLayer(Roots.of(workspace))
-    server = await ServerProcess.start([sys.executable, "-c", code], layer, workspace, View(), Limits(100, 2 << 30))
+    server = await ServiceProcess.start([sys.executable, "-c", code], layer, workspace, View(), Limits(100, 2 << 30))
     try:
         shown = await asyncio.to_thread((workspace / "pipe").read_text)
     finally:

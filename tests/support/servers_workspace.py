@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.code.servers.pool import ServerPool, Timer
+from fairlead.code.servers.pool import ServicePool, Timer
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import SessionServers
 from fairlead.code.servers.table import TABLE, ServerSpec
@@ -147,7 +147,7 @@ class Started:
         self, workspace: Workspace, clock: Clock | None = None, seconds: Seconds | None = None, most: int = 4
     ) -> None:
         clock = clock or Clock()
-        self._workspace, self.pool = workspace, ServerPool(most, clock.call_later)
+        self._workspace, self.pool = workspace, ServicePool(most, clock.call_later)
         self.servers = SessionServers(workspace, self.pool, clock, seconds or PATIENT)
 
     async def __aenter__(self) -> SessionServers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.code.provider import Provider
-from fairlead.code.servers.pool import ServerPool
+from fairlead.code.servers.pool import ServicePool
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
@@ -46,7 +46,7 @@ class ServerContext:
     """Whether unsettled sessions (`Sessions`) are loaded when they are found, not only when a request names them."""
     spare_model: SpareModel = field(default_factory=SpareModel)
     """The model that the next new session takes, connected in advance."""
-    server_pool: ServerPool = field(default_factory=ServerPool)
+    server_pool: ServicePool = field(default_factory=ServicePool)
     """The language servers of all sessions."""
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""

@@ -32,8 +32,6 @@ MAX_UNSENT = 64 << 20
 """How many bytes may wait for the server to read them. A server with more is ended, because it does not read."""
 MAX_PARSED_ON_LOOP = 64 << 10
 """Messages of more bytes are parsed in a thread, so that they do not block the event loop."""
-STREAM_LIMIT = 1 << 16
-"""The limit of asyncio's reader, in bytes: the longest line of a header. It reads about twice as much ahead."""
 _MAX_HEADER_LINES = 32
 _MAX_STDERR = 2_000  # bytes
 _HEADER = re.compile(rb"([A-Za-z-]+): *([^\r\n]*)\r?\n")

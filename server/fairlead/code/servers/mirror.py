@@ -1,6 +1,6 @@
-"""Updates the files that a running language server in the sandbox sees.
+"""Updates the files that a running process in the sandbox sees.
 
-A small bash loop in the server's box writes and removes them through the box's own mount. So a link that the server
+A small bash loop in the process's box writes and removes them through the box's own mount. So a link that the process
 created leads nowhere outside its box, and the changes disappear with the box.
 """
 
@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from io import FileIO
 
-from fairlead.code.provider import NoAnswer
+from fairlead.code.servers.errors import ServiceError
 
 SECONDS = 20.0
 """The time limit for one set of changes."""
@@ -32,7 +32,7 @@ exec READ<&- WRITE>&-
 
 
 class Mirror:
-    """The pipes to and from the loop. Create it before the box, and close it after the server's process has ended."""
+    """The pipes to and from the loop. Create it before the box, and close it after the process has ended."""
 
     def __init__(self) -> None:
         read, to_box = os.pipe()
@@ -61,10 +61,10 @@ class Mirror:
         The loop does not report files that it could not write or remove.
 
         Args:
-            changes: the contents by path relative to the server's folder, with `/`; None removes a file.
+            changes: the contents by path relative to the process's folder, with `/`; None removes a file.
 
         Raises:
-            NoAnswer: the loop did not answer within `SECONDS`, has ended, or gave a wrong answer.
+            ServiceError: the loop did not answer within `SECONDS`, has ended, or gave a wrong answer.
         """
         self._batches += 1
         try:
@@ -77,9 +77,9 @@ class Mirror:
                 writer.write(b"done\0%d\0000\0" % self._batches)
                 answer = await self._reader.readuntil(b"\n")
         except (TimeoutError, OSError, EOFError, asyncio.LimitOverrunError) as error:
-            raise NoAnswer("The sandbox of the language server did not accept the changed files.") from error
+            raise ServiceError("The sandbox of the process did not accept the changed files.") from error
         if answer != b"%d\n" % self._batches:
-            raise NoAnswer("The sandbox of the language server is broken.")
+            raise ServiceError("The sandbox of the process is broken.")
 
     async def _connect(self) -> asyncio.WriteTransport:
         loop, (to_box, from_box) = asyncio.get_running_loop(), self._pipes

@@ -1,4 +1,4 @@
-"""The process of a language server. It runs where the session's commands run."""
+"""A long-lived process with pipes, such as a server. It runs where the session's commands run."""
 
 import asyncio
 import contextlib
@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.code.provider import ADVICE, NoAnswer
-from fairlead.code.servers.connection import STREAM_LIMIT, Connection
+from fairlead.code.servers.errors import ServiceError
 from fairlead.code.servers.mirror import Mirror
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
@@ -20,14 +19,18 @@ from fairlead.shell.process import GRACE, kill_all, signal_group
 from fairlead.workspace.limited import limit
 
 EXIT_SECONDS = 1.0
-"""How long a server may take to exit after it is asked to, before it gets SIGTERM."""
+"""How long a process may take to exit after it is asked to, before it gets SIGTERM."""
+STREAM_LIMIT = 1 << 16
+"""The limit of asyncio's reader, in bytes: the longest line. It reads about twice as much ahead."""
 
 
-class ServerProcess:
+class ServiceProcess:
     """A process with its box."""
 
     def __init__(self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None) -> None:
-        self._process, self._box = process, box
+        self.process = process
+        """Its three standard streams are pipes."""
+        self._box = box
         self.mirror = mirror
         """Updates the files that the process sees in the sandbox; None without a sandbox."""
 
@@ -40,7 +43,7 @@ class ServerProcess:
         view: View,
         limits: Limits,
         programs: Sequence[Path] = (),
-    ) -> "ServerProcess":
+    ) -> "ServiceProcess":
         """Starts a program in a folder. In the sandbox it has no network.
 
         Args:
@@ -50,7 +53,7 @@ class ServerProcess:
             programs: see `Layer.open`.
 
         Raises:
-            NoAnswer: it cannot be started.
+            ServiceError: it cannot be started.
         """
         mirror = Mirror() if layer.where == "sandboxed" else None
         command = f"exec {shlex.join(argv)}"
@@ -67,33 +70,29 @@ class ServerProcess:
                     await box.close()
                 raise
         except (OSError, ValueError, ToolError) as error:
-            raise NoAnswer(f"{argv[0]} cannot be started: {end_sentence(str(error))} {ADVICE}") from error
+            raise ServiceError(f"{argv[0]} cannot be started: {end_sentence(str(error))}") from error
         finally:
             if mirror is not None:
                 mirror.close_inherited()
         return cls(process, box, mirror)
 
-    def connect(self, connection: Connection) -> None:
-        """Connects the streams of the process to a connection."""
-        connection.start(self._process)
-
     async def end(self) -> None:
-        """Ends all processes of the server, and removes its box. In the sandbox, everything that it wrote is discarded.
+        """Ends the process with all that it started, and removes its box. What it wrote in the sandbox is discarded.
 
-        Waits up to `EXIT_SECONDS` before it sends a signal, so that a server that was asked to exit can do so.
+        Waits up to `EXIT_SECONDS` before it sends a signal, so that a process that was asked to exit can do so.
         """
         # asyncio waits until the pipes are closed, and unread output would prevent that
-        draining = [asyncio.create_task(_drain(stream)) for stream in (self._process.stdout, self._process.stderr)]
+        draining = [asyncio.create_task(_drain(stream)) for stream in (self.process.stdout, self.process.stderr)]
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), EXIT_SECONDS)
-        pid = self._process.pid
-        if self._process.returncode is None:
+            await asyncio.wait_for(self.process.wait(), EXIT_SECONDS)
+        pid = self.process.pid
+        if self.process.returncode is None:
             signal_group(pid, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), GRACE)
-        kill_all(pid, exited=self._process.returncode is not None)
+                await asyncio.wait_for(self.process.wait(), GRACE)
+        kill_all(pid, exited=self.process.returncode is not None)
         with contextlib.suppress(TimeoutError):  # the kernel may not be able to end the process
-            await asyncio.wait_for(self._process.wait(), GRACE)
+            await asyncio.wait_for(self.process.wait(), GRACE)
         for task in draining:
             task.cancel()
         if self.mirror is not None:

@@ -1,58 +1,58 @@
-"""Tracks the files that a running language server sees: those on disk, and the proposed ones."""
+"""Tracks the files that a running process sees: those on disk, and the proposed ones."""
 
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from fairlead.code.servers.table import ServerSpec
 from fairlead.shell.layer import Entry
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
 
 MAX_FILES = 20_000
-"""While this many files in a server's folder matter to it, changes on disk are not reported to it."""
+"""While this many files in a process's folder matter to it, changes on disk are not reported to it."""
 REST = 10
 """The minimum time between the starts of two searches for changed files, as a multiple of how long the first took."""
-CREATED, CHANGED, DELETED = 1, 2, 3  # LSP 3.18, `FileChangeType`
 _SKIPPED = {"node_modules", "venv", "__pycache__", "target", "dist", "build"}
-_CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
 _Stamp = tuple[int, int, int]
 """The modification time in nanoseconds, the size and the inode of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A file that has changed for the server."""
+    """A file that has changed for the process."""
 
     name: str
-    """Its path relative to the server's folder, with `/`."""
-    kind: int
-    """LSP's `FileChangeType`."""
+    """Its path relative to the process's folder, with `/`."""
+    kind: Literal["created", "changed", "deleted"]
     data: bytes | None
-    """The new content, or b"" if the server reads the disk itself (`on_disk`); None: there is no file."""
+    """The new content, or b"" if the process reads the disk itself (`on_disk`); None: there is no file."""
 
 
 def _change(name: str, existed: bool, data: bytes | None) -> SeenChange:
-    kind = DELETED if data is None else CHANGED if existed else CREATED
-    return SeenChange(name, kind, data)
+    return SeenChange(name, "deleted" if data is None else "changed" if existed else "created", data)
 
 
 class SeenFiles:
-    """The files that a server sees."""
+    """The files that a process sees."""
 
     def __init__(
-        self, root: Path, spec: ServerSpec, proposed: Mapping[str, Entry | None], is_hidden: Callable[[str], bool]
+        self,
+        root: Path,
+        suffixes: tuple[str, ...],
+        proposed: Mapping[str, Entry | None],
+        is_hidden: Callable[[str], bool],
     ) -> None:
         """
         Args:
-            root: the server's folder. All names are relative to it, with `/`.
-            proposed: the proposed files in the server's box at its start; None: there is no file.
-            is_hidden: whether the server must not see the content of a file on disk, such as a secret.
+            root: the process's folder. All names are relative to it, with `/`.
+            suffixes: the ends of the names of the files on disk that matter to the process.
+            proposed: the proposed files in the process's box at its start; None: there is no file.
+            is_hidden: whether the process must not see the content of a file on disk, such as a secret.
         """
-        self._root, self._is_hidden = root, is_hidden
-        self._suffixes = (*spec.languages, *_CONFIGURATION)
+        self._root, self._suffixes, self._is_hidden = root, suffixes, is_hidden
         self._proposed = dict(proposed)
         self._stamps: dict[str, _Stamp] | None = None
         """The files on disk at the last search; None before the first one."""
@@ -61,13 +61,13 @@ class SeenFiles:
         self._next_search = 0.0
 
     def changes(self, proposed: Mapping[str, Entry | None] | None, *, on_disk: bool) -> list[SeenChange]:
-        """The files that have changed for the server since the last call. Blocks: call it in a thread.
+        """The files that have changed for the process since the last call. Blocks: call it in a thread.
 
         The first call reports no changes on disk. Later ones may report them late, because searches pause (`REST`).
 
         Args:
             proposed: the files that are proposed now; None: the same as before.
-            on_disk: whether the server sees only the files on disk, and not the proposed ones.
+            on_disk: whether the process sees only the files on disk, and not the proposed ones.
         """
         before, changed = self._proposed, self._changed_on_disk()
         if on_disk:
@@ -115,7 +115,7 @@ class SeenFiles:
         return {name: name in now for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
 
     def _search(self) -> Iterator[tuple[str, _Stamp]]:
-        """The files on disk that matter to the server, with their stamps; at most `MAX_FILES`."""
+        """The files on disk that matter to the process, with their stamps; at most `MAX_FILES`."""
         folders, count = [""], 0
         while folders:
             folder = folders.pop()

@@ -13,10 +13,9 @@ from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers import tsserver
 from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync_kind
 from fairlead.code.servers.connection import Connection, Refused
-from fairlead.code.servers.mirror import Mirror
-from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.process import ServiceProcess
 from fairlead.code.servers.scan import WorkspaceScan
-from fairlead.code.servers.seen_files import CHANGED
+from fairlead.code.servers.seen_files import SeenChange
 from fairlead.code.servers.table import ServerSpec
 from fairlead.edits.bad_bytes import as_shown
 from fairlead.json_values import fields_of, is_list, is_object
@@ -34,6 +33,7 @@ _ABOUT_ALL_FILES = (
 _PULL = "textDocument/diagnostic"
 _RETRIED = (-32801, -32802)  # ContentModified, ServerCancelled
 _RETRIES = 3
+_FILE_CHANGE_TYPES = {"created": 1, "changed": 2, "deleted": 3}  # LSP 3.18, `FileChangeType`
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class Server:
     """Implements `LanguageServer`."""
 
     def __init__(
-        self, spec: ServerSpec, root: Path, process: ServerProcess, seconds: Seconds, on_use: Callable[[], None]
+        self, spec: ServerSpec, root: Path, process: ServiceProcess, seconds: Seconds, on_use: Callable[[], None]
     ) -> None:
         """
         Args:
             root: the folder that the server works in.
             on_use: called after each question.
         """
-        self._spec, self._root, self._process, self._seconds = spec, root, process, seconds
+        self._spec, self._root, self.process, self._seconds = spec, root, process, seconds
         self._on_use = on_use
         self.connection = Connection(spec.name, self._on_notification, self._answer)
         self._capabilities: dict[str, Any] = {}
@@ -108,11 +108,6 @@ class Server:
         return given if given in ("utf-8", "utf-16", "utf-32") else "utf-16"
 
     @property
-    def mirror(self) -> Mirror | None:
-        """Updates the files that the server sees; None: it sees those on disk."""
-        return self._process.mirror
-
-    @property
     def is_running(self) -> bool:
         """Whether the server can be asked."""
         return self._exit is None
@@ -143,7 +138,7 @@ class Server:
         Raises:
             NoAnswer: the server has ended, refused, or did not answer within `Seconds.start`.
         """
-        self._process.connect(self.connection)
+        self.connection.start(self.process.process)
         folder = {"uri": self._root.as_uri(), "name": self._root.name}
         params = {
             "processId": None,  # in the server's namespace, our id may be that of another process
@@ -321,12 +316,12 @@ class Server:
         """Whether the server may still not know that files were created or removed (`Seconds.notice`)."""
         return asyncio.get_running_loop().time() < self._noticed_at
 
-    def files_changed(self, events: Mapping[Path, int]) -> None:
-        """Tells the server which files were created (1), changed (2) or deleted (3): LSP's `FileChangeType`."""
-        changes = [{"uri": path.as_uri(), "type": kind} for path, kind in events.items()]
+    def files_changed(self, files: Sequence[SeenChange]) -> None:
+        """Tells the server which files have changed."""
+        changes = [{"uri": (self._root / file.name).as_uri(), "type": _FILE_CHANGE_TYPES[file.kind]} for file in files]
         if changes:
             self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
-        if any(kind != CHANGED for kind in events.values()):
+        if any(file.kind != "changed" for file in files):
             self._noticed_at = asyncio.get_running_loop().time() + self._seconds.notice
         if changes and not self._can_pull.is_set():
             # as new versions, so that problems published for the earlier ones are ignored (if they name the version)
@@ -355,7 +350,7 @@ class Server:
             await self.connection.request("shutdown", None, self._seconds.exit)
             self.connection.notify("exit", None)
         await self.connection.aclose()
-        await self._process.end()
+        await self.process.end()
 
     def _on_notification(self, method: str, params: Any) -> None:
         if method == "window/logMessage":

@@ -1,17 +1,19 @@
 """The language servers of a session: started when they are needed, stopped when they are not."""
 
 import asyncio
+import contextlib
 import logging
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from fairlead.code.provider import ADVICE, NoAnswer
+from fairlead.code.servers.errors import ServiceError
 from fairlead.code.servers.find import Program, Programs, find_python
-from fairlead.code.servers.pool import ServerPool
-from fairlead.code.servers.process import ServerProcess
+from fairlead.code.servers.pool import ServicePool
+from fairlead.code.servers.process import ServiceProcess
 from fairlead.code.servers.seen_files import SeenFiles
 from fairlead.code.servers.server import Seconds, Server
 from fairlead.code.servers.table import ServerSpec, server_specs
@@ -21,6 +23,8 @@ log = logging.getLogger(__name__)
 
 PAUSES = (0.0, 10.0, 60.0)
 """How many seconds after the first, second and third failure a server may start again. After the fourth, it may not."""
+_CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
+"""The suffixes of files that matter to all servers."""
 
 
 class Workspace(Protocol):
@@ -107,7 +111,7 @@ class SessionServers:
     def __init__(
         self,
         workspace: Workspace,
-        pool: ServerPool,
+        pool: ServicePool,
         clock: Callable[[], float],
         seconds: Seconds = Seconds(),  # noqa: B008  frozen
     ) -> None:
@@ -141,11 +145,9 @@ class SessionServers:
                 server = await self._start(spec, program, state)
             self._pool.note_use(server)
             try:
-                with server.question():  # so that it is not stopped to make room for another one
+                # busy, so that it is not stopped to make room for another one
+                with self._noting_failures(spec, state), server.question():
                     await self._update_uncancelled(server, state)
-            except NoAnswer as error:
-                self._note_failure(spec, state, str(error))
-                raise
             finally:
                 if state.has_failed_update:  # the server may have missed changes
                     await self._stop(state)
@@ -188,33 +190,26 @@ class SessionServers:
         wait = state.not_before - self._clock()
         if wait > 0:
             raise NoAnswer(f"{spec.name} failed, and is started again in {wait:.0f} s at the earliest. {ADVICE}")
-        layer = await self._workspace.layer()
+        root, layer = self._workspace.root, await self._workspace.layer()
         argv = [str(program.path), *spec.command[1:]]
-        python = find_python(self._workspace.root)
+        python = find_python(root)
         given = spec.with_python(python)
         await self._ask_user(argv, program, python if given != spec else None, layer.where, state)
         programs = [*([] if program.from_workspace else [program.path]), *spec.named_files()]
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
-        seen = SeenFiles(self._workspace.root, spec, proposed, self._workspace.is_hidden)
+        seen = SeenFiles(root, (*spec.languages, *_CONFIGURATION), proposed, self._workspace.is_hidden)
         # the first search, before the server starts, so that no later change is missed
         await asyncio.to_thread(seen.changes, None, on_disk=True)
         async with self._pool.slot():
-            try:
-                process = await ServerProcess.start(
-                    argv, layer, self._workspace.root, view, self._workspace.limits(), programs
-                )
-            except NoAnswer as error:
-                self._note_failure(spec, state, str(error))
-                raise
-            server = Server(given, self._workspace.root, process, self._seconds, lambda: self._pool.note_use(server))
-            try:
-                await server.initialize()
-            except BaseException as error:
-                await asyncio.shield(server.end())
-                if isinstance(error, NoAnswer):
-                    self._note_failure(spec, state, str(error))
-                raise
+            with self._noting_failures(spec, state):
+                process = await ServiceProcess.start(argv, layer, root, view, self._workspace.limits(), programs)
+                server = Server(given, root, process, self._seconds, lambda: self._pool.note_use(server))
+                try:
+                    await server.initialize()
+                except BaseException:
+                    await asyncio.shield(server.end())
+                    raise
             state.running, state.seen, state.token = server, seen, token
             self._pool.add(server)
         return server
@@ -247,6 +242,18 @@ class SessionServers:
             raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}")
         state.approved.add((program, python, where))
 
+    @contextlib.contextmanager
+    def _noting_failures(self, spec: ServerSpec, state: _State) -> Generator[None]:
+        """Notes a failure within the `with` block. Turns a `ServiceError` into a `NoAnswer`."""
+        try:
+            yield
+        except NoAnswer as error:
+            self._note_failure(spec, state, str(error))
+            raise
+        except ServiceError as error:
+            self._note_failure(spec, state, str(error))
+            raise NoAnswer(f"{error} {ADVICE}") from error
+
     def _note_failure(self, spec: ServerSpec, state: _State, reason: str) -> None:
         # the message of a `NoAnswer` may end with the advice, which `_start` adds
         reason = reason.removesuffix(ADVICE).rstrip(" .")
@@ -268,11 +275,11 @@ class SessionServers:
     async def _update(self, server: Server, state: _State) -> None:
         """Shows a running server the files that have changed since the last question."""
         assert state.seen is not None
+        mirror = server.process.mirror
         token = self._workspace.change_token()
         proposed = self._workspace.proposed() if token != state.token else None
-        changes = await asyncio.to_thread(state.seen.changes, proposed, on_disk=server.mirror is None)
-        if server.mirror is not None and changes:
-            await server.mirror.apply({change.name: change.data for change in changes})
+        changes = await asyncio.to_thread(state.seen.changes, proposed, on_disk=mirror is None)
+        if mirror is not None and changes:
+            await mirror.apply({change.name: change.data for change in changes})
         state.token = token
-        root = self._workspace.root
-        server.files_changed({root / change.name: change.kind for change in changes})
+        server.files_changed(changes)
