@@ -12,11 +12,11 @@ import pytest
 from fairlead.code.decode import problems, read_answer
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
-from fairlead.code.servers.seen_files import SeenFiles
 from fairlead.edits.origins import Author
 from fairlead.lsp.documents import Documents
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
+from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from fairlead.code.provider import NoAnswer
-from fairlead.code.servers.errors import ServiceError
-from fairlead.code.servers.process import ServiceProcess
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
 from fairlead.errors import ToolError
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View, Where
+from fairlead.shell.services.errors import ServiceError
+from fairlead.shell.services.process import ServiceProcess
 from fairlead.workspace.limited import NICE
 from fairlead.workspace.paths import Roots
 from support.bad_server import ASKED

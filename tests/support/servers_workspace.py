@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.code.servers.pool import ServicePool, Timer
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import SessionServers
 from fairlead.code.servers.table import TABLE, ServerSpec
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Entry, Layer, Limits, View, Where
 from fairlead.shell.sandbox.probe import probe
+from fairlead.shell.services.pool import ServicePool, Timer
 from fairlead.workspace.paths import Roots
 
 REPOSITORY = Path(__file__).parents[2]

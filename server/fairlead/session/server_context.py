@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.code.provider import Provider
-from fairlead.code.servers.pool import ServicePool
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
@@ -14,6 +13,7 @@ from fairlead.session.session_model import SpareModel
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
+from fairlead.shell.services.pool import ServicePool
 from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
 from fairlead.workspace.paths import Root, Roots
 

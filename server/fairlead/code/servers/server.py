@@ -13,12 +13,12 @@ from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers import tsserver
 from fairlead.code.servers.capabilities import CAPABILITIES, capability_of, sync_kind
 from fairlead.code.servers.connection import Connection, Refused
-from fairlead.code.servers.process import ServiceProcess
 from fairlead.code.servers.scan import WorkspaceScan
-from fairlead.code.servers.seen_files import SeenChange
 from fairlead.code.servers.table import ServerSpec
 from fairlead.edits.bad_bytes import as_shown
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.seen_files import SeenChange
 from fairlead.uris import file_path
 
 log = logging.getLogger(__name__)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Protocol
 
 from fairlead.code.provider import ADVICE, NoAnswer
-from fairlead.code.servers.errors import ServiceError
 from fairlead.code.servers.find import Program, Programs, find_python
-from fairlead.code.servers.pool import ServicePool
-from fairlead.code.servers.process import ServiceProcess
-from fairlead.code.servers.seen_files import SeenFiles
 from fairlead.code.servers.server import Seconds, Server
 from fairlead.code.servers.table import ServerSpec, server_specs
 from fairlead.shell.layer import Entry, Layer, Limits, View, Where
+from fairlead.shell.services.errors import ServiceError
+from fairlead.shell.services.pool import ServicePool
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.seen_files import SeenFiles
 
 log = logging.getLogger(__name__)
 

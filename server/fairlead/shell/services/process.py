@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.code.servers.errors import ServiceError
-from fairlead.code.servers.mirror import Mirror
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
 from fairlead.shell.layer import Box, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
+from fairlead.shell.services.errors import ServiceError
+from fairlead.shell.services.mirror import Mirror
 from fairlead.workspace.limited import limit
 
 EXIT_SECONDS = 1.0

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from io import FileIO
 
-from fairlead.code.servers.errors import ServiceError
+from fairlead.shell.services.errors import ServiceError
 
 SECONDS = 20.0
 """The time limit for one set of changes."""
