@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -72,6 +72,9 @@ class StandInBox:
     @property
     def launch(self) -> Launch:
         return self.inner.launch
+
+    async def changes(self, shown: Mapping[str, Entry | None]) -> Changes:
+        return await self.inner.changes(shown)
 
     async def close(self) -> Changes:
         self.layer.closed += 1

@@ -3,14 +3,14 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.environment import command_environment
-from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Launch, Limits, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Entry, Launch, Limits, View, Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.workspace.paths import Roots
 
@@ -85,6 +85,10 @@ class DirectBox:
     """A command in the workspace itself. It has no changes to propose."""
 
     launch: Launch
+
+    async def changes(self, shown: Mapping[str, Entry | None]) -> Changes:
+        """Returns no changes, as `close`."""
+        return Changes()
 
     async def close(self) -> Changes:
         """Returns no changes: the command wrote to the user's own files."""

@@ -202,6 +202,18 @@ class Box(Protocol):
         """How to start the command's process."""
         ...
 
+    async def changes(self, shown: Mapping[str, Entry | None]) -> Changes:
+        """What the command has changed so far, while it runs. Changes nothing for it.
+
+        Args:
+            shown: the files that somebody else has written to the box since it was opened, which count as the
+                command's view; None: removed. Named as in `View`.
+
+        Raises:
+            ToolError: the changes cannot be read.
+        """
+        ...
+
     async def close(self) -> Changes:
         """Removes the box and returns what the command changed.
 

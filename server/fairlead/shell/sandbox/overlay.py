@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlead.errors import ToolError
-from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Launch, Limits, NotRun, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Entry, Launch, Limits, NotRun, View, Where
 from fairlead.shell.network import NO_NETWORK, Network, proxies
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
@@ -322,9 +322,24 @@ class SandboxLayer:
         )
 
     def collect(
-        self, uppers: Mapping[Path, UpperLayer], views: Mapping[Path, View], since: int, spec: BoxSpec
+        self,
+        uppers: Mapping[Path, UpperLayer],
+        views: Mapping[Path, View],
+        since: int,
+        spec: BoxSpec,
+        shown: Mapping[str, Entry | None] | None = None,
     ) -> Changes:
-        """Takes a box's changes out of its upper layers. Raises what `collect_changes.collect` raises."""
+        """Takes a box's changes out of its upper layers. Raises what `collect_changes.collect` raises.
+
+        Args:
+            shown: as in `Box.changes`, for a command that still runs. Then the layers stay as they are.
+        """
+        if shown:
+            of_shown = self._overlay_folders.split(View(shown))
+            views = {
+                top: replace(view, proposed={**view.proposed, **of_shown[top].proposed}) if top in of_shown else view
+                for top, view in views.items()
+            }
         by_path = {Path(layer["target"]): Path(layer["upper"]) for layer in spec["layers"]}
         # several folders may share a repository, which is inspected once
         first = {
@@ -333,7 +348,8 @@ class SandboxLayer:
             if path in by_path
         }
         found = {
-            top: collect_changes.collect(upper, views[top], since, first.get(top, ())) for top, upper in uppers.items()
+            top: collect_changes.collect(upper, views[top], since, first.get(top, ()), takes=shown is None)
+            for top, upper in uppers.items()
         }
         return self._overlay_folders.merge(found)
 
@@ -405,6 +421,13 @@ class SandboxBox:
         argv = program_argv("launcher", sent)
         self.launch = Launch(argv, Path(spec["cwd"]), spec["env"], descriptors, has_report=True)
 
+    async def changes(self, shown: Mapping[str, Entry | None]) -> Changes:
+        """See `Box.changes`."""
+        try:
+            return await asyncio.to_thread(self._collect, shown)
+        except OSError as error:
+            raise ToolError(f"The program's changes could not be read: {error}.") from error
+
     async def close(self) -> Changes:
         """See `Box.close`. Ends the box if its launcher died before it could do so."""
         return await asyncio.to_thread(self._close)
@@ -417,7 +440,7 @@ class SandboxBox:
                 status = LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
             if not end_box(status):
                 raise OSError(f"one of its processes did not end within {END_TIMEOUT:.0f} s")
-            changes = self._layer.collect(self._uppers, self._views, self._since, self._spec)
+            changes = self._collect()
             if self._foreground:
                 disk_changes.begin(self._uppers.values(), self._since)
         except Exception as error:
@@ -432,7 +455,10 @@ class SandboxBox:
             self._layer.on_closed(foreground=self._foreground)
         if status.error:
             raise self._layer.box_failed(status.error)
-        changes = replace(changes, warnings=[*changes.warnings, *self._notes])
+        return replace(changes, warnings=[*changes.warnings, *self._notes])
+
+    def _collect(self, shown: Mapping[str, Entry | None] | None = None) -> Changes:
+        changes = self._layer.collect(self._uppers, self._views, self._since, self._spec, shown)
         return changes if self._foreground else replace(changes, ignored=())
 
 

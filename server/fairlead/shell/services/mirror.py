@@ -16,10 +16,12 @@ SECONDS = 20.0
 _LOOP = r"""
 mirror() {
   local action name length
+  umask 022
   while IFS= read -r -d '' action && IFS= read -r -d '' name && IFS= read -r -d '' length; do
     case $action in
       write)
         head -c "$length" >/tmp/.fairlead-mirror || return
+        if [ -f "$name" ]; then chmod --reference="$name" /tmp/.fairlead-mirror; fi
         mkdir -p -- "${name%/*}"; rm -rf -- "$name"; mv -fT -- /tmp/.fairlead-mirror "$name" ;;
       remove) rm -rf -- "$name" ;;
       done) printf '%s\n' "$name" ;;
@@ -44,6 +46,8 @@ class Mirror:
         self._reader = asyncio.StreamReader(limit=1 << 10)
         self._transports: list[asyncio.BaseTransport] = []
         self._batches = 0
+        self.shown: dict[str, bytes | None] = {}
+        """What `apply` has written last, by path."""
 
     def command_line(self, command: str) -> str:
         """A bash command line that starts the loop, then runs `command`."""
@@ -56,7 +60,7 @@ class Mirror:
             os.close(descriptor)
 
     async def apply(self, changes: Mapping[str, bytes | None]) -> None:
-        """Writes and removes files. Returns when the loop has processed all of them.
+        """Writes and removes files. Files keep their permissions. Returns when the loop has processed all of them.
 
         The loop does not report files that it could not write or remove.
 
@@ -80,6 +84,7 @@ class Mirror:
             raise ServiceError("The sandbox of the process did not accept the changed files.") from error
         if answer != b"%d\n" % self._batches:
             raise ServiceError("The sandbox of the process is broken.")
+        self.shown |= changes
 
     async def _connect(self) -> asyncio.WriteTransport:
         loop, (to_box, from_box) = asyncio.get_running_loop(), self._pipes

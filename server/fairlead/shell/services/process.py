@@ -6,13 +6,13 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
-from fairlead.shell.layer import Box, Layer, Limits, View
+from fairlead.shell.layer import Box, Changes, Entry, Layer, Limits, View
 from fairlead.shell.process import GRACE, kill_all, signal_group
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.mirror import Mirror
@@ -27,10 +27,16 @@ STREAM_LIMIT = 1 << 16
 class ServiceProcess:
     """A process with its box."""
 
-    def __init__(self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, box: Box, mirror: Mirror | None, name_of: Callable[[str], str]
+    ) -> None:
+        """
+        Args:
+            name_of: returns the name of a file in the workspace (`Roots.relative`), given its path for the mirror.
+        """
         self.process = process
         """Its three standard streams are pipes."""
-        self._box = box
+        self._box, self._name_of = box, name_of
         self.mirror = mirror
         """Updates the files that the process sees in the sandbox; None without a sandbox."""
 
@@ -74,7 +80,20 @@ class ServiceProcess:
         finally:
             if mirror is not None:
                 mirror.close_inherited()
-        return cls(process, box, mirror)
+        return cls(process, box, mirror, lambda name: layer.roots.relative(folder / name))
+
+    async def changes(self) -> Changes:
+        """What the process has changed so far, without what the mirror has written. None without a sandbox.
+
+        A file that both have written counts as changed if it differs from what the mirror wrote.
+
+        Raises:
+            ToolError: see `Box.changes`.
+        """
+        shown = self.mirror.shown.items() if self.mirror is not None else ()
+        return await self._box.changes(
+            {self._name_of(name): None if data is None else Entry(data) for name, data in shown}
+        )
 
     async def end(self) -> None:
         """Ends the process with all that it started, and removes its box. What it wrote in the sandbox is discarded.

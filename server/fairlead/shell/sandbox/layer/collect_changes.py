@@ -1,8 +1,8 @@
 """Collects a command's changes: compares the upper layer with the files before the command.
 
-Ignored files stay in the layer. Everything else is taken out of it: changes to git's own data (`.git`) and to hidden
-files are discarded, and all others are returned, up to the limits below. The content is hostile (docs/sandbox.md):
-links, devices, deep trees, endless files.
+Ignored files stay in the layer. Everything else is taken out of it, unless the command still runs: changes to git's own
+data (`.git`) and to hidden files are discarded, and all others are returned, up to the limits below. The content is
+hostile (docs/sandbox.md): links, devices, deep trees, endless files.
 """
 
 import contextlib
@@ -37,8 +37,10 @@ _MAX_NAMED = 5
 _MAX_REWRITTEN = 1_000
 
 
-def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = ()) -> Changes:
-    """Takes the command's changes out of the layer.
+def collect(
+    upper: UpperLayer, view: View, since: int, repositories: Sequence[Path] = (), *, takes: bool = True
+) -> Changes:
+    """Returns the command's changes.
 
     Args:
         upper: the layer. Afterwards it contains only ignored files and new virtual environments. After an exception, it
@@ -46,22 +48,25 @@ def collect(upper: UpperLayer, view: View, since: int, repositories: Sequence[Pa
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
+        takes: false if the command still runs. Then the layer stays as it is.
 
     Raises:
         OSError, PathEscape: something cannot be read.
     """
-    collector = _Collector(upper, view, since)
+    collector = _Collector(upper, view, since, takes)
     try:
         with trees.opened(upper.folder) as top:
             collector.collect_folder(top, "", _Folder(shows_lower=True, is_ignored=False))
         collector.collect_vanished()
         collector.collect_outside(repositories)
     except BaseException:
-        upper.clear()
+        if takes:
+            upper.clear()
         raise
-    collector.note_rewritten()
-    upper.retained = collector.retained
-    upper.times.note_end()
+    if takes:
+        collector.note_rewritten()
+        upper.retained = collector.retained
+        upper.times.note_end()
     return collector.result()
 
 
@@ -80,6 +85,7 @@ class _Collector:
     upper: UpperLayer
     view: View
     since: int
+    takes: bool
     changes: list[Change] = field(default_factory=list[Change])
     retained: dict[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
     _seen: set[str] = field(default_factory=set[str])  # paths that need not be checked for a deletion anymore
@@ -112,7 +118,14 @@ class _Collector:
         self._read_rules(at, path)
         with os.scandir(at) as entries:
             names = sorted(entry.name for entry in entries)
-        return {name: self._entry(at, name, f"{path}/{name}" if path else name, folder) for name in names}
+        found: dict[str, bool] = {}
+        for name in names:
+            try:
+                found[name] = self._entry(at, name, f"{path}/{name}" if path else name, folder)
+            except FileNotFoundError:  # the command has just removed it
+                if self.takes:
+                    raise
+        return found
 
     def collect_vanished(self) -> None:
         """Collects the deletions of proposed new files, which leave no trace in the layer or on disk."""
@@ -159,7 +172,7 @@ class _Collector:
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         in_lower = folder.shows_lower and self._lower.status(path) is not None
         if self.upper.is_untouched_copy(path, found, self.view):
-            trees.remove(name, at)
+            self._remove(name, at)
             return in_lower
         if name == ".git" or self._is_git_folder(at, name, path, found):
             self._repository_entry(at, name, path, found)
@@ -180,8 +193,12 @@ class _Collector:
             self._deleted_below(path)
             if whiteout and over_folder:
                 self._removed_folders.append(_printable(path))
-        trees.remove(name, at)
+        self._remove(name, at)
         return stays
+
+    def _remove(self, name: str, at: int) -> None:
+        if self.takes:
+            trees.remove(name, at)
 
     def _folder_entry(self, at: int, name: str, path: str, folder: _Folder) -> bool:
         lower = self._lower.status(path) if folder.shows_lower else None
@@ -203,13 +220,15 @@ class _Collector:
                     self._note_if_empty(path, names, self._lower.names(path) if shows_lower else None)
                 if over_folder and not shows_lower:
                     self._deleted_below(path)
-                    with contextlib.suppress(OSError):
-                        os.removexattr(inner, OPAQUE)
+                    if self.takes:
+                        with contextlib.suppress(OSError):
+                            os.removexattr(inner, OPAQUE)
         if folder.depth >= MAX_DEPTH:
-            trees.remove(name, at)
+            self._remove(name, at)
             return over_folder
-        with contextlib.suppress(OSError):  # not empty: some files stay
-            os.rmdir(name, dir_fd=at)
+        if self.takes:
+            with contextlib.suppress(OSError):  # not empty: some files stay
+                os.rmdir(name, dir_fd=at)
         return True
 
     def _note_if_empty(self, path: str, names: Mapping[str, bool], lower: Sequence[str] | None) -> None:
@@ -240,7 +259,7 @@ class _Collector:
             self.upper.times.note_changed(path, None)
             return False
         if not found.st_mode & stat.S_IRUSR and os.geteuid() != 0:
-            os.chmod(name, stat.S_IMODE(found.st_mode) | stat.S_IRUSR, dir_fd=at)
+            trees.allow_owner(name, at, stat.S_IRUSR)
         with trees.open_regular_file(name, at) as file:
             if found.st_size > MAX_BYTES:
                 return self._is_users(path, file) or self._add_not_proposed(path, _TOO_LARGE)
@@ -378,7 +397,7 @@ class _Collector:
                 self._note_repository(inner, self._lower, f"{path}/")
         else:
             self._repository_changed = True
-        trees.remove(name, at)
+        self._remove(name, at)
 
     def _note_repository(self, at: int, lower: LowerLayer, above: str) -> None:
         changed, moved = repository.inspect_changes(at, lambda name: lower.read(above + name, _CHUNK))

@@ -1,7 +1,7 @@
 """Opens, walks and removes folders that a command left, without following links, whatever their depth and permissions.
 
-The box of the command has ended, so the command does not write there at the same time. Do not use these functions for
-the user's folders, whose permissions must stay as they are (`lower_layer.py`).
+The command may still run, and replace what is opened or read. Nothing is removed before its box has ended. Do not use
+these functions for the user's folders, whose permissions must stay as they are (`lower_layer.py`).
 """
 
 import contextlib
@@ -49,7 +49,7 @@ def open_folder(folder: str | os.PathLike[str], at: int | None = None) -> int:
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except PermissionError:
-        _allow_owner(folder, at)
+        allow_owner(folder, at, stat.S_IRWXU)
         return os.open(folder, FOLDER, dir_fd=at)
 
 
@@ -172,7 +172,8 @@ def _clear_files(descriptor: int) -> list[str]:
     return folders
 
 
-def _allow_owner(folder: str | os.PathLike[str], at: int | None) -> None:
-    """Changes the permissions of a folder to 0o700. Leaves links alone."""
-    if stat.S_ISDIR(os.stat(folder, dir_fd=at, follow_symlinks=False).st_mode):
-        os.chmod(folder, stat.S_IRWXU, dir_fd=at)
+def allow_owner(path: str | os.PathLike[str], at: int | None, mode: int) -> None:
+    """Gives the owner of a file or folder more permissions. Raises OSError; also for a link."""
+    with closing(os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)) as found:
+        # through the descriptor, so that nothing else can be at the path by now
+        os.chmod(f"/proc/self/fd/{found}", stat.S_IMODE(os.fstat(found).st_mode) | mode)

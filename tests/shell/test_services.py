@@ -1,0 +1,118 @@
+"""A long-lived process in the sandbox: what it sees, and what it has changed while it runs."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from fairlead.shell.layer import DEFAULT_LIMITS, Change, Entry, View
+from fairlead.shell.sandbox.layer import trees
+from fairlead.shell.services.mirror import Mirror
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.workspace.paths import Roots
+from shell.boxes import find_sandbox, on_disk, seen, write
+from support.sandbox import needs_sandbox
+
+SHELL = ["bash", "-c", 'while read -r line; do eval "$line"; echo end; done 2>&1']
+
+
+@pytest.fixture(autouse=True)
+def sandboxed() -> None:
+    needs_sandbox()
+
+
+class Shell:
+    """A shell that runs one line after the other in its box."""
+
+    def __init__(self, started: ServiceProcess) -> None:
+        self.started = started
+        assert started.mirror is not None
+        self.mirror: Mirror = started.mirror
+
+    async def run(self, line: str) -> str:
+        process = self.started.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{line}\n".encode())
+        return (await process.stdout.readuntil(b"end\n")).decode().removesuffix("end\n")
+
+    async def contents(self) -> dict[str, bytes | None]:
+        """The new bytes of each file that it has changed so far."""
+        files = (await self.started.changes()).files
+        return {change.path: change.after.data if change.after else None for change in files}
+
+
+@contextlib.asynccontextmanager
+async def shell(folder: Path, view: View, *others: Path) -> AsyncGenerator[Shell]:
+    layer = await (await find_sandbox(folder, folder.parent / "state", "unshare")).layer()
+    if others:
+        await layer.aclose()
+        layer = type(layer)(Roots.of(folder, *others), folder.parent / "state")
+    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS)
+    try:
+        yield Shell(started)
+    finally:
+        await started.end()
+        await layer.aclose()
+
+
+async def test_changes_are_collected_while_the_process_runs(workspace: Path) -> None:
+    """They are complete at each time, the process still sees them, and the disk does not change."""
+    write(workspace, {"a.txt": "old", "b.txt": "b", "d/c.txt": "c", "e/f.txt": "f", ".gitignore": "*.o\n"})
+    before = on_disk(workspace)
+    async with shell(workspace, seen(**{"a.txt": "new", "p.txt": "p"})) as service:
+        assert await service.contents() == {}
+        await service.run("echo x >> a.txt; rm b.txt p.txt; echo n > n.txt; echo o > k.o")
+        first = {"a.txt": b"newx\n", "b.txt": None, "n.txt": b"n\n", "p.txt": None}
+        assert await service.contents() == first
+        assert Change("a.txt", Entry(b"new", 0o644), Entry(b"newx\n")) in (await service.started.changes()).files
+        await service.run(
+            "rm -r d; mkdir d; echo g > d/g.txt; mv e h; ln -s / link; mkfifo pipe; chmod 0 n.txt; mkdir s"
+        )
+        changes = await service.started.changes()
+        assert {change.path for change in changes.files if change.not_proposed} == {"link", "pipe"}
+        assert changes.folders.empty == ["s"]
+        assert changes.folders.removed == ["e"]
+        second = {"d/c.txt": None, "d/g.txt": b"g\n", "e/f.txt": None, "h/f.txt": b"f", "link": None, "pipe": None}
+        assert await service.contents() == first | second
+        assert await service.run("ls; cat a.txt h/f.txt") == "a.txt\nd\nh\nk.o\nlink\nn.txt\npipe\ns\nnewx\nf"
+    assert on_disk(workspace) == before
+
+
+async def test_what_the_mirror_wrote_is_no_change_of_the_process(workspace: Path) -> None:
+    """A later proposal appears in the box. Only what the process makes of it is a change."""
+    write(workspace, {"a.sh": "a", "gone.txt": "g"})
+    (workspace / "a.sh").chmod(0o755)
+    async with shell(workspace, View()) as service:
+        await service.run("echo own > a.sh; echo own > own.txt")
+        await service.mirror.apply({"a.sh": b"A", "new/b.txt": b"b", "gone.txt": None, "own.txt": b"own\n"})
+        assert await service.run("cat a.sh new/b.txt; ls") == "Aba.sh\nnew\nown.txt\n"
+        assert await service.contents() == {}
+        await service.run("echo c >> new/b.txt; rm a.sh; echo back > gone.txt")
+        assert (await service.started.changes()).files == [
+            Change("a.sh", Entry(b"A", 0o755), None),
+            Change("gone.txt", None, Entry(b"back\n")),
+            Change("new/b.txt", Entry(b"b", 0o644), Entry(b"bc\n")),
+        ]
+
+
+async def test_a_process_in_one_of_several_folders(workspace: Path, tmp_path: Path) -> None:
+    """The mirror names files as its folder does, the changes as the workspace does."""
+    other = tmp_path / "other"
+    write(workspace, {"a.txt": "a"})
+    write(other, {"b.txt": "b"})
+    async with shell(workspace, View(), other) as service:
+        await service.mirror.apply({"a.txt": b"A"})
+        await service.run(f"echo x >> a.txt; echo y > {other}/b.txt")
+        assert await service.contents() == {f"{workspace.name}/a.txt": b"Ax\n", "other/b.txt": b"y\n"}
+
+
+def test_permissions_are_not_changed_through_a_link(tmp_path: Path) -> None:
+    """A running command may replace a file that the server cannot read by a link to a file of the user."""
+    write(tmp_path, {"secret": "s"})
+    (tmp_path / "secret").chmod(0o000)
+    (tmp_path / "link").symlink_to("secret")
+    with contextlib.suppress(OSError):
+        trees.allow_owner(tmp_path / "link", None, 0o700)
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0
