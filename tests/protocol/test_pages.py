@@ -10,10 +10,10 @@ import pytest
 
 from fairlead.__main__ import main
 from fairlead.code.queries import CodeQueries
+from fairlead.gate.gate import Gate
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.plan import TodoManager
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -38,14 +38,14 @@ def test_every_rule_is_on_the_page_once() -> None:
 async def test_the_table_lists_the_tools_and_their_inputs(tmp_path: Path) -> None:
     """docs/plan.md L2: the tools are in the same order, each with its inputs; `?` marks optional ones."""
     documents = Documents()
-    approvals = Approvals(LspEditor(RecordingClient().protocol, documents), SESSION)
+    gate = Gate(LspEditor(RecordingClient().protocol, documents), SESSION)
     commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
     files = Files(Roots.of(tmp_path), documents)
     code = CodeQueries(files, LineServers(), lambda: None)
     (tmp_path / "a.x").touch()
     await code.update_can_answer()
-    checks = own_checks(files, commands, approvals)
-    tools = tool_table(files, TodoManager(), approvals, commands, checks, code)
+    checks = own_checks(files, commands, gate)
+    tools = tool_table(files, TodoManager(), gate, commands, checks, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` accepts its list under another name too, so its schema does not require it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}

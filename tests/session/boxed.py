@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
+from fairlead.gate.gate import Gate
 from fairlead.session.review import decisions
 from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.server_context import ServerContext
@@ -18,7 +19,6 @@ from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import EditCapabilities
 from fairlead.workspace.paths import Roots
@@ -45,10 +45,10 @@ class BoxedSession:
         self.output: list[str] = []
         """What the user has seen of the commands' output."""
         self._calls = 0
-        approvals = Approvals(session.editor, session.id)
+        gate = Gate(session.editor, session.id)
         commands = session.commands.tools()
-        checks = own_checks(session.files, commands, approvals)
-        self._tools = tool_table(session.files, session.plan, approvals, commands, checks)
+        checks = own_checks(session.files, commands, gate)
+        self._tools = tool_table(session.files, session.plan, gate, commands, checks)
 
     async def call(self, name: str, **given: Any) -> str:
         """Calls a tool and returns its result. Raises ToolError."""

@@ -11,6 +11,7 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
@@ -20,7 +21,6 @@ from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.table import tool_table
 from fairlead.workspace import editor as port
 from fairlead.workspace.disk import BOM, decode_or_describe
@@ -93,10 +93,10 @@ class SessionHarness:
             roots=Roots.of(folder),
         )
         self.session = Session("0123456789ab", "", Roots.of(folder), context, lambda _: None, Journals().in_memory())
-        approvals = Approvals(context.editor, self.session.id)
+        gate = Gate(context.editor, self.session.id)
         files, commands = self.session.files, direct_commands(folder)
-        checks = own_checks(files, commands, approvals)
-        self._tools = tool_table(files, self.session.plan, approvals, commands, checks)
+        checks = own_checks(files, commands, gate)
+        self._tools = tool_table(files, self.session.plan, gate, commands, checks)
         self._calls = 0
         self.item_id = "1"
         """The plan item under which the agent calls tools."""

@@ -9,13 +9,13 @@ from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.gate.gate import Gate
 from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import Changes, Layer, View, Where
 from fairlead.shell.network import Network
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.command_changes import ProposedChanges
@@ -90,13 +90,13 @@ class ScriptedUser:
 OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions.",))
 
 
-def own_checks(files: Files, commands: Commands, approvals: Approvals) -> Checks:
+def own_checks(files: Files, commands: Commands, gate: Gate) -> Checks:
     """The checks of plan items, without any from the settings. None counts as passed before."""
 
     async def still_passes(_: str) -> bool:
         return False
 
-    return Checks(files, commands, approvals, CheckQueue(), lambda _: (), still_passes, without_seconds=30)
+    return Checks(files, commands, gate, CheckQueue(), lambda _: (), still_passes, without_seconds=30)
 
 
 def direct_commands(root: Path, timeout: float = 20, permission: Permission = OUTSIDE) -> Commands:
@@ -144,9 +144,9 @@ class Desk:
         self.files = Files(Roots.of(self.path), self.documents, opened_secrets=lambda: self.opened_secrets)
         self.events: list[Event] = []
         self.commands = self.commands or direct_commands(self.path, self.timeout)
-        approvals = Approvals(self.user, "session-1")
-        checks = own_checks(self.files, self.commands, approvals)
-        self.tools = tool_table(self.files, self.plan, approvals, self.commands, checks)
+        gate = Gate(self.user, "session-1")
+        checks = own_checks(self.files, self.commands, gate)
+        self.tools = tool_table(self.files, self.plan, gate, self.commands, checks)
         self.streamed = ""
         self.last = RunningCall("none", None, self._on_event)
         self._calls = 0

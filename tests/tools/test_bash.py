@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.lost_state import LOST as LOST_STATE
 from fairlead.tools.lost_state import lost_state_hint
 from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
@@ -129,23 +129,23 @@ async def test_fault_197_a_command_names_few_services(desk_with: MakeDesk) -> No
 async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     """The same command in another folder is a different one."""
     user = ScriptedUser("allow_session", "reject")
-    approvals = Approvals(user, "s")
+    gate = Gate(user, "s")
     for _ in range(2):
-        await approvals.ask("c", "make", tmp_path / "a", [], "workspace", network=NO_NETWORK)
+        await gate.ask("c", "make", tmp_path / "a", [], "workspace", network=NO_NETWORK)
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path / "b", [], "workspace", network=NO_NETWORK)
+        await gate.ask("c", "make", tmp_path / "b", [], "workspace", network=NO_NETWORK)
     assert len(user.asked) == 2
 
 
 async def test_an_allowance_is_bound_to_the_sandbox_and_its_network(tmp_path: Path) -> None:
     """A command that is allowed in the sandbox asks again outside of it, and with the network."""
     user = ScriptedUser("allow_session", "reject")
-    approvals = Approvals(user, "s")
-    await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=NO_NETWORK)
+    gate = Gate(user, "s")
+    await gate.ask("c", "make", tmp_path, [], "sandboxed", network=NO_NETWORK)
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path, [], "sandboxed", network=Network(internet=True))
+        await gate.ask("c", "make", tmp_path, [], "sandboxed", network=Network(internet=True))
     with pytest.raises(ToolError):
-        await approvals.ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
     assert len(user.asked) == 3
 
 
@@ -156,10 +156,10 @@ async def test_fault_193_an_allowance_is_bound_to_the_named_files(tmp_path: Path
     """docs/faults.md 193: outside of the sandbox. In it, the command cannot do harm."""
     (tmp_path / "s.sh").write_text("one")
     user = ScriptedUser("allow_session", "allow_session", "allow_session", "reject")
-    approvals = Approvals(user, "s")
+    gate = Gate(user, "s")
     for text, questions in (("one", 1), ("two", 2), ("two", 2), (None, 3)):
         (tmp_path / "s.sh").unlink() if text is None else (tmp_path / "s.sh").write_text(text)
-        await approvals.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
         assert len(user.asked) == questions
 
 
@@ -196,10 +196,10 @@ async def test_fault_198_an_allowance_is_bound_to_files_that_are_named_otherwise
     """In quotes, in another folder, as a module, or by a program that has a file of its own."""
     (tmp_path / file).parent.mkdir(exist_ok=True)
     user = ScriptedUser("allow_session", "allow_session")
-    approvals = Approvals(user, "s")
+    gate = Gate(user, "s")
     for text, questions in (("one", 1), ("one", 1), ("two", 2)):
         (tmp_path / file).write_text(text)
-        await approvals.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
         assert len(user.asked) == questions
 
 
@@ -209,10 +209,10 @@ async def test_fault_198_an_allowance_is_bound_to_files_that_are_named_otherwise
 async def test_fault_198_a_line_whose_files_only_bash_knows_is_allowed_once(tmp_path: Path, line: str) -> None:
     """Outside of the sandbox. In it, the allowance is for the session."""
     user = ScriptedUser("allow_session", "allow_session", "allow_session")
-    approvals = Approvals(user, "s")
+    gate = Gate(user, "s")
     asked: list[tuple[Where, int]] = [("workspace", 1), ("workspace", 2), ("sandboxed", 3), ("sandboxed", 3)]
     for where, questions in asked:
-        await approvals.ask("c", line, tmp_path, [], where, network=NO_NETWORK)
+        await gate.ask("c", line, tmp_path, [], where, network=NO_NETWORK)
         assert len(user.asked) == questions
 
 
@@ -220,7 +220,7 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks again."""
     user = ScriptedUser("allow_session")
     for session in ("one", "two"):
-        await Approvals(user, session).ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
+        await Gate(user, session).ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
     assert [request.session_id for request in user.asked] == ["one", "two"]
 
 

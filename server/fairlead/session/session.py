@@ -13,6 +13,7 @@ from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.messages.history import History
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
@@ -36,7 +37,6 @@ from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -73,8 +73,8 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self.history = History()
         self.editor = TimedEditor(context.editor, context.clock)
-        approvals = Approvals(self.editor, session_id)
-        self.review = Review(self.files, self.feedback, self.editor, approvals, self.publish, self.protected)
+        gate = Gate(self.editor, session_id)
+        self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
             self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
@@ -114,7 +114,7 @@ class Session:
             commands=self.commands,
             code=self._code,
             check_queue=self.user_checks.queue,
-            approvals=approvals,
+            gate=gate,
             editor=self.editor,
             publish=self.publish,
         )

@@ -14,12 +14,12 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.errors import ToolError, VerbatimToolError
+from fairlead.gate.gate import Gate
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
 from fairlead.shell.network import BadService, Network, Service
 from fairlead.shell.process import Command
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_run import find_check
 from fairlead.tools.commands import Commands, Job, repeat_clean
 from fairlead.tools.lost_state import lost_state_hint
@@ -79,8 +79,8 @@ class Bash:
     kind: ToolKind = "execute"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals, commands: Commands) -> None:
-        self._files, self._approvals, self._commands = files, approvals, commands
+    def __init__(self, files: Files, gate: Gate, commands: Commands) -> None:
+        self._files, self._gate, self._commands = files, gate, commands
         description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, SANDBOX_PROPERTIES)
         schema = {"type": "object", "properties": {**PROPERTIES, **more}, "required": ["command"]}
         self.spec = ToolSpec("bash", description, schema)
@@ -152,7 +152,7 @@ class Bash:
         no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
         reasons = [*not_visible, *permission.reasons, *filter(None, no_sandbox)]
         call.progress = "Cancelled while the user was asked; the command was not run."
-        await self._approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=network)
+        await self._gate.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=network)
 
     async def _run_to_end(self, job: Job, notes: list[str]) -> str:
         running, call = job.running, job.call

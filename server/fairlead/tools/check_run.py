@@ -7,12 +7,12 @@ from functools import partial
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.plan.evidence import CHECK, Verification
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
 from fairlead.shell.network import NO_NETWORK
 from fairlead.shell.process import Command, CommandResult
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.commands import Commands, Job, repeat_clean
 
 MAX_OUTPUT_LINES = 30
@@ -72,7 +72,7 @@ class CheckEnd:
         return "\n".join(self.result.output.splitlines()[-MAX_OUTPUT_LINES:])
 
 
-async def allow_check(commands: Commands, approvals: Approvals, command: str, call: RunningCall) -> Where:
+async def allow_check(commands: Commands, gate: Gate, command: str, call: RunningCall) -> Where:
     """Asks the user whether the check may run, if the policy requires it. Returns where it runs.
 
     Raises:
@@ -84,7 +84,7 @@ async def allow_check(commands: Commands, approvals: Approvals, command: str, ca
         raise ToolError("The user's settings do not allow this command.")
     if permission.action == "ask":
         reasons = ["It is the check of a step.", *permission.reasons, *filter(None, [commands.unavailable])]
-        await approvals.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=NO_NETWORK)
+        await gate.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=NO_NETWORK)
     return layer.where
 
 

@@ -10,7 +10,7 @@ from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries, Relation
 from fairlead.code.render import render_hover, render_places, render_symbols
 from fairlead.errors import ToolError
-from fairlead.tools.approvals import Approvals
+from fairlead.gate.gate import Gate
 from fairlead.tools.problems import Problems
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -61,8 +61,8 @@ class Code:
     kind: ToolKind = "search"
     read_only = True
 
-    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries, problems: Problems) -> None:
-        self._files, self._approvals, self._queries, self._problems = files, approvals, queries, problems
+    def __init__(self, files: Files, gate: Gate, queries: CodeQueries, problems: Problems) -> None:
+        self._files, self._gate, self._queries, self._problems = files, gate, queries, problems
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         given = {name: str(input.get(name) or "") for name in ("symbol", "query")}
@@ -78,7 +78,7 @@ class Code:
             return await self._problems.render(input.get("path"))
         if action == "find_symbols":
             return await self._find_symbols(input["query"], input.get("path"))
-        await ask_for_secret(self._files, self._approvals, call, "analyze", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "analyze", input["path"])
         return await self._about(action, self._files.roots.resolve(input["path"]), input)
 
     async def _about(self, action: str, path: Path, input: dict[str, Any]) -> str:

@@ -9,8 +9,8 @@ from fairlead.code.queries import Answer, CodeQueries
 from fairlead.display import count_of
 from fairlead.edits.diff import changed_blocks
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.text_lines import split_lines
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.occurrences import other_occurrences
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.editor import FileEdit
@@ -55,15 +55,15 @@ class RenameSymbol:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries) -> None:
-        self._files, self._approvals, self._queries = files, approvals, queries
+    def __init__(self, files: Files, gate: Gate, queries: CodeQueries) -> None:
+        self._files, self._gate, self._queries = files, gate, queries
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         title = f"Rename {input['symbol']} to {input['new_name']}"
         return title, (Location(input["path"], input["line"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "change", input["path"])
         path = self._files.roots.resolve(input["path"])
         symbol = input["symbol"]
         found = await self._queries.rename(path, symbol, input["line"], input["new_name"])
@@ -79,14 +79,14 @@ class ApplyFix:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals, queries: CodeQueries) -> None:
-        self._files, self._approvals, self._queries = files, approvals, queries
+    def __init__(self, files: Files, gate: Gate, queries: CodeQueries) -> None:
+        self._files, self._gate, self._queries = files, gate, queries
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"{input['title']} in {input['path']}", (Location(input["path"], input["line"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "change", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "change", input["path"])
         path = self._files.roots.resolve(input["path"])
         return await propose(self._files, await self._queries.fix(path, input["line"], input["title"]), call)
 

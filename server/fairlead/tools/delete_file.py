@@ -4,7 +4,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
-from fairlead.tools.approvals import Approvals
+from fairlead.gate.gate import Gate
 from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -23,14 +23,14 @@ class DeleteFile:
     kind: ToolKind = "delete"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals) -> None:
-        self._files, self._approvals = files, approvals
+    def __init__(self, files: Files, gate: Gate) -> None:
+        self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Delete {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "delete", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "delete", input["path"])
         path = self._files.roots.resolve(input["path"])
         self._files.roots.check_no_link(input["path"])
         await self._files.delete(path, call.author)

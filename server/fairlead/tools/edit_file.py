@@ -7,7 +7,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.edits.diff import hunks
 from fairlead.edits.match import MatchError, replace_once
 from fairlead.errors import ToolError
-from fairlead.tools.approvals import Approvals
+from fairlead.gate.gate import Gate
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import compute
@@ -35,14 +35,14 @@ class EditFile:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals) -> None:
-        self._files, self._approvals = files, approvals
+    def __init__(self, files: Files, gate: Gate) -> None:
+        self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Edit {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "edit", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "edit", input["path"])
         path = self._files.roots.resolve(input["path"])
         await self._files.user_files.preload(path)
         old = self._files.read(path)

@@ -10,9 +10,9 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.edits.bad_bytes import as_shown
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.messages.images import MAX_BYTES, TOO_LARGE, dimensions, image_of, media_type
 from fairlead.text_lines import split_lines, with_line_endings
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.files import Files
@@ -46,14 +46,14 @@ class ReadFile:
     kind: ToolKind = "read"
     read_only = True
 
-    def __init__(self, files: Files, approvals: Approvals) -> None:
-        self._files, self._approvals = files, approvals
+    def __init__(self, files: Files, gate: Gate) -> None:
+        self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Read {input['path']}", (Location(input["path"], input.get("offset")),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "read", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "read", input["path"])
         path = self._files.roots.resolve(input["path"])
         try:
             text = await self._files.read_for_agent(path)

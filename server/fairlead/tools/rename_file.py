@@ -5,7 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
-from fairlead.tools.approvals import Approvals
+from fairlead.gate.gate import Gate
 from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -28,15 +28,15 @@ class RenameFile:
     kind: ToolKind = "move"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals) -> None:
-        self._files, self._approvals = files, approvals
+    def __init__(self, files: Files, gate: Gate) -> None:
+        self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         title = f"Rename {input['path']} to {input['new_path']}"
         return title, (Location(input["path"]), Location(input["new_path"]))
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "rename", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "rename", input["path"])
         roots = self._files.roots
         path, new_path = roots.resolve(input["path"]), roots.resolve(input["new_path"])
         roots.check_no_link(input["path"])

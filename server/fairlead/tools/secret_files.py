@@ -1,13 +1,13 @@
 """Asks the user before a tool uses a file that looks like a secret, and reports how many such files were omitted."""
 
 from fairlead.agent.tool import RunningCall
-from fairlead.tools.approvals import Approvals
+from fairlead.gate.gate import Gate
 from fairlead.workspace.files import Files
 
 TO_THE_MODEL = "Its content would be sent to the model."
 
 
-async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, action: str, given: str) -> None:
+async def ask_for_secret(files: Files, gate: Gate, call: RunningCall, action: str, given: str) -> None:
     """Asks the user before a tool uses a file that looks like a secret. Returns at once for any other path.
 
     Also returns at once if the user has allowed any use of the file for the session.
@@ -23,7 +23,7 @@ async def ask_for_secret(files: Files, approvals: Approvals, call: RunningCall, 
         return
     call.progress = "Cancelled while the user was asked; nothing was done."
     reasons = (f"The agent wants to {action} this file, which looks like a secret.", TO_THE_MODEL)
-    await approvals.ask_file(call.id, path, reasons)
+    await gate.ask_file(call.id, path, reasons)
 
 
 def omitted_secrets(count: int) -> str:

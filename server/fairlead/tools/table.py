@@ -2,8 +2,8 @@
 
 from fairlead.agent.tool import Tool
 from fairlead.code.queries import CodeQueries
+from fairlead.gate.gate import Gate
 from fairlead.plan import TodoManager
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.ask_user import AskUser
 from fairlead.tools.bash import Bash
 from fairlead.tools.bash_kill import BashKill
@@ -29,7 +29,7 @@ from fairlead.workspace.files import Files
 def tool_table(
     files: Files,
     plan: TodoManager,
-    approvals: Approvals,
+    gate: Gate,
     commands: Commands,
     checks: Checks,
     queries: CodeQueries | None = None,
@@ -44,18 +44,18 @@ def tool_table(
     """
     tools: list[Tool] = [
         Todo(plan, checks.run),
-        ReadFile(files, approvals),
-        EditFile(files, approvals),
-        WriteFile(files, approvals),
-        DeleteFile(files, approvals),
-        RenameFile(files, approvals),
+        ReadFile(files, gate),
+        EditFile(files, gate),
+        WriteFile(files, gate),
+        DeleteFile(files, gate),
+        RenameFile(files, gate),
         Search(files),
         ListFiles(files),
-        Bash(files, approvals, commands),
-        AskUser(approvals.editor, approvals.session_id),
+        Bash(files, gate, commands),
+        AskUser(gate.editor, gate.session_id),
         BashOutput(commands.background),
         BashKill(commands.background),
-        *(_code_tools(files, approvals, queries, diagnostics) if queries is not None and queries.can_answer else []),
+        *(_code_tools(files, gate, queries, diagnostics) if queries is not None and queries.can_answer else []),
     ]
     return {tool.spec.name: _with_given_paths(tool, files) for tool in tools}
 
@@ -65,11 +65,9 @@ def _with_given_paths(tool: Tool, files: Files) -> Tool:
     return WithGivenPaths(tool, files) if has_paths else tool
 
 
-def _code_tools(
-    files: Files, approvals: Approvals, queries: CodeQueries, diagnostics: DiagnosticsSource | None
-) -> list[Tool]:
+def _code_tools(files: Files, gate: Gate, queries: CodeQueries, diagnostics: DiagnosticsSource | None) -> list[Tool]:
     return [
-        Code(files, approvals, queries, Problems(files, queries, diagnostics)),
-        RenameSymbol(files, approvals, queries),
-        ApplyFix(files, approvals, queries),
+        Code(files, gate, queries, Problems(files, queries, diagnostics)),
+        RenameSymbol(files, gate, queries),
+        ApplyFix(files, gate, queries),
     ]

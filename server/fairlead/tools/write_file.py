@@ -8,8 +8,8 @@ from fairlead.display import count_of
 from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.text_lines import distinct_line_endings, split_lines, usual_line_ending
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import compute
@@ -32,14 +32,14 @@ class WriteFile:
     kind: ToolKind = "edit"
     read_only = False
 
-    def __init__(self, files: Files, approvals: Approvals) -> None:
-        self._files, self._approvals = files, approvals
+    def __init__(self, files: Files, gate: Gate) -> None:
+        self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return f"Write {input['path']}", (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
-        await ask_for_secret(self._files, self._approvals, call, "rewrite", input["path"])
+        await ask_for_secret(self._files, self._gate, call, "rewrite", input["path"])
         path = self._files.roots.resolve(input["path"])
         await self._files.user_files.preload(path)
         old = self._files.read(path)

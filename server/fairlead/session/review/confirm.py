@@ -27,7 +27,7 @@ async def confirm_protected(
         proposal = selection.seen
         to = f" to {review.files.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
         reasons = (f"Accepting {_VERBS[proposal.kind]} this protected file{to}.", why[proposal.path])
-        if await review.approvals.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
+        if await review.gate.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
             confirmed.append(selection)
         else:
             refused += selection.outcomes("failed", NOT_CONFIRMED)

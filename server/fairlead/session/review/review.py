@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from fairlead.edits.undo import DecisionLog
+from fairlead.gate.gate import Gate
 from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.timed_editor import TimedEditor
-from fairlead.tools.approvals import Approvals
 from fairlead.workspace.files import Files
 
 
@@ -25,14 +25,14 @@ class Review:
         files: Files,
         feedback: Feedback,
         editor: TimedEditor,
-        approvals: Approvals,
+        gate: Gate,
         publish: Callable[[], None],
         protected: Callable[[], Mapping[str, str]],
     ) -> None:
         self.files = files
         self.feedback = feedback
         self.editor = editor
-        self.approvals = approvals
+        self.gate = gate
         self.publish = publish
         self.protected = protected
         self.history = DecisionHistory()

@@ -13,6 +13,7 @@ from fairlead.agent.old_images import OldImages
 from fairlead.agent.reminder import Reminder
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
+from fairlead.gate.gate import Gate
 from fairlead.messages.history import History
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
@@ -28,7 +29,6 @@ from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import SessionModel
 from fairlead.session.timed_editor import TimedEditor
-from fairlead.tools.approvals import Approvals
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.table import tool_table
@@ -48,7 +48,7 @@ class AgentBuilder:
     commands: SessionCommands
     code: CodeSupport
     check_queue: CheckQueue
-    approvals: Approvals
+    gate: Gate
     editor: TimedEditor
     publish: Callable[[Event], None]
     run_id: str = ""
@@ -102,7 +102,7 @@ class AgentBuilder:
         checks = Checks(
             files,
             commands,
-            self.approvals,
+            self.gate,
             self.check_queue,
             general_checks,
             evidence.still_passes,
@@ -123,7 +123,7 @@ class AgentBuilder:
             run_id=run_id,
             model=model,
             system=system_prompt(files.roots) + self._rules.root_rules,
-            tools=tool_table(files, plan, self.approvals, commands, checks, self.code.queries, context.diagnostics),
+            tools=tool_table(files, plan, self.gate, commands, checks, self.code.queries, context.diagnostics),
             plan=plan,
             history=self.history,
             emit=emit,

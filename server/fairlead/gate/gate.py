@@ -51,7 +51,7 @@ _MAX_TEXTS, _MAX_FOLDERS, _MAX_PATHS = 20, 20, 20_000
 _MAX_READ = 10_000_000
 
 
-class Approvals:
+class Gate:
     """What the user has allowed in a session.
 
     Each permission is for one of three things: a command with its folder, where it runs, its network access and
