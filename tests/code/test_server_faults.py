@@ -34,6 +34,7 @@ from support.servers_workspace import (
     project,
     real,
 )
+from tools.stand_ins import ScriptedUser
 
 AT_START = {
     "crashes at start": "it ended with exit code 3: bad.toml is broken",
@@ -311,7 +312,7 @@ async def test_fault_100_the_python_of_the_workspace_needs_permission(workspace:
 async def test_fault_100_a_rejected_python_never_runs(workspace: Path, tmp_path: Path, name: str) -> None:
     """docs/faults.md 100: without permission for the workspace's Python, the server that needs it does not start."""
     ran = tmp_path / "ran"
-    started = Workspace(workspace, "workspace", [real(name)], allows=False)
+    started = Workspace(workspace, "workspace", [real(name)], user=ScriptedUser("reject"))
     started.write({".venv/bin/python": f"#!/bin/sh\ntouch {ran}\n", "main.py": ""})
     (workspace / ".venv/bin/python").chmod(0o755)
     async with Started(started) as servers:
@@ -324,7 +325,7 @@ async def test_fault_100_a_rejected_python_never_runs(workspace: Path, tmp_path:
 @pytest.mark.parametrize("where", ["sandboxed", "workspace"])
 async def test_fault_100_a_rejected_program_never_runs(workspace: Path, where: str) -> None:
     """docs/faults.md 100: the user is not asked again, and the server is not offered."""
-    started = Workspace(workspace, "workspace" if where == "workspace" else "sandboxed", allows=False)
+    started = Workspace(workspace, "workspace" if where == "workspace" else "sandboxed", user=ScriptedUser("reject"))
     program = "node_modules/.bin/typescript-language-server"
     started.write({"a.ts": "", program: f"#!/bin/sh\ntouch {workspace}/ran\n"})
     (workspace / program).chmod(0o755)
@@ -351,7 +352,7 @@ async def test_fault_101_a_server_that_uses_too_much_memory_is_ended(workspace: 
 async def test_a_language_is_offered_only_while_its_server_may_start(workspace: Path) -> None:
     """If the user rejects the first server for a language, another server for it does not take over."""
     other = ServerSpec("other", (sys.executable, str(BAD_SERVER), ""), {".x": "x", ".y": "y"})
-    started = Workspace(workspace, "workspace", [bad("crashes at start"), other], allows=False)
+    started = Workspace(workspace, "workspace", [bad("crashes at start"), other], user=ScriptedUser("reject"))
     async with Started(started) as servers:
         assert {".x", ".y"} <= set(servers.suffixes())
         with pytest.raises(NoAnswer, match="did not allow"):

@@ -274,7 +274,8 @@ async def test_p19_a_check_that_is_denied_is_refused(workspace: Path, replay: Re
     async with Client(workspace, settings=settings) as client:
         await client.run()
         error = await client.error("agent/checks/minimize", {"sessionId": session(client), "check": "rm values.py"})
-        assert (error.code, error.message) == (REFUSED, "The user's settings do not allow this command.")
+        denied = "Not run: the user's settings do not allow this command. Your deny rule blocks it: rm *"
+        assert (error.code, error.message) == (REFUSED, denied)
 
 
 async def test_p19_no_search_begins_while_the_agent_works(workspace: Path, replay: Replay) -> None:

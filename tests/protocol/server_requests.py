@@ -5,21 +5,21 @@ from typing import Any
 
 from lsprotocol import types
 
+from fairlead.gate.request import ApprovalRequest, ChangeProtectedFile, RunCommand, UseSecretFile
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
-from fairlead.workspace.editor import ApprovalRequest, Claims, FileEdit
+from fairlead.workspace.editor import Claims, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, RecordingClient
 
 AN_APPROVAL = ApprovalRequest(
     SESSION,
     CALL,
-    "python3 greet.py",
-    FOLDER,
-    reasons=(
+    RunCommand("python3 greet.py", FOLDER, "workspace"),
+    (
         "Runs on the files on disk; 2 proposed edits are not visible to it.",
         "It runs outside the sandbox, with your permissions.",
     ),
@@ -27,17 +27,17 @@ AN_APPROVAL = ApprovalRequest(
 A_SECRET = ApprovalRequest(
     SESSION,
     CALL,
-    reasons=(
+    UseSecretFile(FOLDER / ".env"),
+    (
         "The agent wants to read this file, which looks like a secret.",
         "Its content would be sent to the model.",
     ),
-    path=FOLDER / ".env",
 )
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
     None,
-    reasons=("Accepting creates this protected file.", "It defines what your CI builds run."),
-    path=FOLDER / ".github" / "workflows" / "問候.yml",
+    ChangeProtectedFile(FOLDER / ".github" / "workflows" / "問候.yml", "new"),
+    ("Accepting creates this protected file.", "It defines what your CI builds run."),
 )
 DECISIONS: dict[str, Json] = {
     "allow_once": {"option": "allow_once"},

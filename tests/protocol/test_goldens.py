@@ -11,6 +11,7 @@ import pytest
 
 from fairlead.agent import events
 from fairlead.edits.selection import Change
+from fairlead.gate.request import ApprovalAnswer
 from fairlead.json_reader import read
 from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
@@ -28,7 +29,7 @@ from fairlead.plan import PlanOp
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import ChangedFile, GitState, Surroundings
 from fairlead.session.review.target import Target
-from fairlead.workspace.editor import ApprovalAnswer, Diagnostic
+from fairlead.workspace.editor import Diagnostic
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, RecordingClient
 from protocol.messages import goldens

@@ -10,18 +10,15 @@ import pytest
 
 from fairlead.__main__ import main
 from fairlead.code.queries import CodeQueries
-from fairlead.gate.gate import Gate
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.editor import LspEditor
 from fairlead.plan import TodoManager
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
-from protocol.golden import SESSION, RecordingClient
 from protocol.page import ROOT, Page, names, params, tables
 from support.line_server import LineServers
 from support.scenario import scenarios
-from tools.stand_ins import direct_commands, own_checks
+from tools.stand_ins import ScriptedUser, direct_commands, own_checks
 
 PLAN = Page(ROOT / "docs" / "plan.md")
 FAULTS = Page(ROOT / "docs" / "faults.md")
@@ -38,14 +35,13 @@ def test_every_rule_is_on_the_page_once() -> None:
 async def test_the_table_lists_the_tools_and_their_inputs(tmp_path: Path) -> None:
     """docs/plan.md L2: the tools are in the same order, each with its inputs; `?` marks optional ones."""
     documents = Documents()
-    gate = Gate(LspEditor(RecordingClient().protocol, documents), SESSION)
-    commands = replace(direct_commands(tmp_path), unavailable="")  # with a sandbox, bash takes more
+    commands = direct_commands(tmp_path, ScriptedUser("reject"))
+    commands = replace(commands, unavailable="")  # with a sandbox, bash takes more
     files = Files(Roots.of(tmp_path), documents)
     code = CodeQueries(files, LineServers(), lambda: None)
     (tmp_path / "a.x").touch()
     await code.update_can_answer()
-    checks = own_checks(files, commands, gate)
-    tools = tool_table(files, TodoManager(), gate, commands, checks, code)
+    tools = tool_table(files, TodoManager(), commands, own_checks(files, commands), code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` accepts its list under another name too, so its schema does not require it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}

@@ -11,7 +11,6 @@ from typing import Any
 from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
-from fairlead.gate.gate import Gate
 from fairlead.session.review import decisions
 from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.server_context import ServerContext
@@ -45,10 +44,8 @@ class BoxedSession:
         self.output: list[str] = []
         """What the user has seen of the commands' output."""
         self._calls = 0
-        gate = Gate(session.editor, session.id)
         commands = session.commands.tools()
-        checks = own_checks(session.files, commands, gate)
-        self._tools = tool_table(session.files, session.plan, gate, commands, checks)
+        self._tools = tool_table(session.files, session.plan, commands, own_checks(session.files, commands))
 
     async def call(self, name: str, **given: Any) -> str:
         """Calls a tool and returns its result. Raises ToolError."""

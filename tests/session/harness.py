@@ -11,7 +11,7 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.errors import ToolError
-from fairlead.gate.gate import Gate
+from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review import decisions, undo
@@ -22,19 +22,16 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.tools.table import tool_table
-from fairlead.workspace import editor as port
 from fairlead.workspace.disk import BOM, decode_or_describe
 from fairlead.workspace.editor import (
     Applied,
-    ApprovalAnswer,
-    ApprovalRequest,
     Buffers,
     Claims,
     EditCapabilities,
     FileEdit,
 )
 from fairlead.workspace.paths import Roots
-from tools.stand_ins import Documents, direct_commands, own_checks
+from tools.stand_ins import Documents, ScriptedUser, direct_commands, own_checks
 
 T = TypeVar("T")
 
@@ -81,7 +78,7 @@ def no_model() -> ModelChoice:
 class SessionHarness:
     """A session with the actions of the agent and the user. `tree` has the text of each file, by relative path."""
 
-    def __init__(self, folder: Path, buffers: Buffers | None = None, editor: port.Editor | None = None) -> None:
+    def __init__(self, folder: Path, buffers: Buffers | None = None, editor: AskingEditor | None = None) -> None:
         self.folder = folder
         buffers, editor = buffers or Documents(), editor or Editor()
         context = ServerContext(
@@ -93,10 +90,8 @@ class SessionHarness:
             roots=Roots.of(folder),
         )
         self.session = Session("0123456789ab", "", Roots.of(folder), context, lambda _: None, Journals().in_memory())
-        gate = Gate(context.editor, self.session.id)
-        files, commands = self.session.files, direct_commands(folder)
-        checks = own_checks(files, commands, gate)
-        self._tools = tool_table(files, self.session.plan, gate, commands, checks)
+        files, commands = self.session.files, direct_commands(folder, ScriptedUser("reject"))
+        self._tools = tool_table(files, self.session.plan, commands, own_checks(files, commands))
         self._calls = 0
         self.item_id = "1"
         """The plan item under which the agent calls tools."""

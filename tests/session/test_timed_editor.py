@@ -5,6 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.code.servers.table import ServerSpec
+from fairlead.gate.request import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    ChangeProtectedFile,
+    StartProgram,
+    UseSecretFile,
+)
 from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.run.prompt import RunTask
@@ -14,7 +21,7 @@ from fairlead.session.settings import BudgetSettings, Settings
 from fairlead.session.store.journal import Journals
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.shell.layers import CommandLayers
-from fairlead.workspace.editor import Applied, ApprovalAnswer, ApprovalRequest, Claims, EditCapabilities, FileEdit
+from fairlead.workspace.editor import Applied, Claims, EditCapabilities, FileEdit
 from fairlead.workspace.paths import Roots
 from support.fake_api import Call, FakeApi, Text, Turn
 from tools.stand_ins import Documents, ScriptedUser
@@ -58,7 +65,7 @@ async def test_l14_waiting_for_the_user_is_counted_once() -> None:
     """docs/plan.md L14: overlapping questions count once, also a cancelled one and one that is still open."""
     slow = SlowEditor()
     editor = TimedEditor(slow, lambda: slow.time)
-    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", "t1", "ls")))
+    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", "t1", UseSecretFile(Path(".env")))))
     await slow.pass_time(10)
     question = asyncio.ensure_future(editor.ask("s", "t2", "Which?", []))
     await slow.pass_time(5)
@@ -76,7 +83,8 @@ async def test_l14_a_question_without_a_tool_call_does_not_count() -> None:
     """docs/plan.md L14: no run waits while the user confirms the accept of a protected file."""
     slow = SlowEditor()
     editor = TimedEditor(slow, lambda: slow.time)
-    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", None)))
+    request = ApprovalRequest("s", None, ChangeProtectedFile(Path("ci.yml"), "new"))
+    approval = asyncio.ensure_future(editor.approve(request))
     await slow.pass_time(10)
     assert editor.waited_seconds == 0
     slow.answers[0].set_result(None)
@@ -88,7 +96,8 @@ async def test_l14_a_question_about_a_language_server_counts_while_a_run_waits_f
     may ask while the run continues."""
     slow = SlowEditor()
     editor = TimedEditor(slow, lambda: slow.time)
-    approval = asyncio.ensure_future(editor.approve_server(ApprovalRequest("s", None, "server")))
+    action = StartProgram("server", Path("ws"), "workspace", from_workspace=False, python=None)
+    approval = asyncio.ensure_future(editor.approve(ApprovalRequest("s", None, action)))
     await slow.pass_time(10)
     assert editor.waited_seconds == 0
     with editor.waiting_for_server():
@@ -139,5 +148,7 @@ async def test_l14_the_budget_excludes_the_question_about_a_language_server(tmp_
         session = Session("0123456789ab", "", roots, context, lambda _: None, Journals().in_memory())
         result = await session.run(RunTask("Work."))
         await session.close()
-    assert [request.command for request in user.asked] == [str(program)]
+    [action] = [request.action for request in user.asked]
+    assert isinstance(action, StartProgram)
+    assert action.command == str(program)
     assert (result.stop_reason, result.message) == ("end_turn", "Done.")

@@ -12,11 +12,15 @@ import pytest
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import SessionServers
 from fairlead.code.servers.table import TABLE, ServerSpec
+from fairlead.gate.gate import Gate
+from fairlead.gate.request import StartProgram
+from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Entry, Layer, Limits, View, Where
 from fairlead.shell.sandbox.probe import probe
 from fairlead.shell.services.pool import ServicePool, Timer
 from fairlead.workspace.paths import Roots
+from tools.stand_ins import ScriptedUser
 
 REPOSITORY = Path(__file__).parents[2]
 TOOLS = {
@@ -86,12 +90,12 @@ class Workspace:
     given: Sequence[ServerSpec] = ()
     texts: dict[str, str | None] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
-    allows: bool = True
-    """The user's answer to each question."""
-    asked: list[tuple[str, tuple[str, ...], Where]] = field(default_factory=list)
-    """The questions to the user: (command, reasons, where it would run)."""
+    user: ScriptedUser = field(default_factory=lambda: ScriptedUser("allow_once"))
     most: Limits = DEFAULT_LIMITS
     _layer: Layer | None = None
+
+    def __post_init__(self) -> None:
+        self.gate = Gate("session-1", self.user, Policy)
 
     def specs(self) -> Sequence[ServerSpec]:
         return self.given
@@ -120,9 +124,13 @@ class Workspace:
     def is_hidden(self, name: str) -> bool:
         return name in self.hidden
 
-    async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
-        self.asked.append((command, tuple(reasons), where))
-        return self.allows
+    @property
+    def asked(self) -> list[tuple[str, Sequence[str], Where]]:
+        """The questions to the user: (command line, reasons, where it would run)."""
+        asked = [(request.action, request.reasons) for request in self.user.asked]
+        return [
+            (action.command, reasons, action.where) for action, reasons in asked if isinstance(action, StartProgram)
+        ]
 
     def write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():

@@ -10,12 +10,12 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.gate.gate import Gate
+from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest
 from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
-from fairlead.shell.command_line.policy import Permission
+from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import Changes, Layer, View, Where
-from fairlead.shell.network import Network
+from fairlead.shell.layer import Changes, Layer, View
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.command_changes import ProposedChanges
@@ -23,9 +23,6 @@ from fairlead.tools.commands import Commands
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import (
     Applied,
-    ApprovalAnswer,
-    ApprovalOption,
-    ApprovalRequest,
     Buffer,
     Claims,
     EditCapabilities,
@@ -87,20 +84,20 @@ class ScriptedUser:
         return Applied(False, "nobody edits here")
 
 
-OUTSIDE = Permission("ask", ("It runs outside the sandbox, with your permissions.",))
+NO_SANDBOX = "No sandbox here."
 
 
-def own_checks(files: Files, commands: Commands, gate: Gate) -> Checks:
+def own_checks(files: Files, commands: Commands) -> Checks:
     """The checks of plan items, without any from the settings. None counts as passed before."""
 
     async def still_passes(_: str) -> bool:
         return False
 
-    return Checks(files, commands, gate, CheckQueue(), lambda _: (), still_passes, without_seconds=30)
+    return Checks(files, commands, CheckQueue(), lambda _: (), still_passes, without_seconds=30)
 
 
-def direct_commands(root: Path, timeout: float = 20, permission: Permission = OUTSIDE) -> Commands:
-    """Commands that run outside the sandbox."""
+def direct_commands(root: Path, user: ScriptedUser, timeout: float = 20) -> Commands:
+    """Commands that run outside the sandbox. The user is asked about each."""
     direct = DirectLayer(Roots.of(root))
 
     async def layer() -> Layer:
@@ -112,19 +109,16 @@ def direct_commands(root: Path, timeout: float = 20, permission: Permission = OU
     async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
         return View()
 
-    def check(command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission:
-        return permission
-
     return Commands(
         layer,
         lambda: direct,
         view,
         propose_changes,
         lambda _: 0,
-        check,
+        Gate("session-1", user, lambda: Policy(no_sandbox=NO_SANDBOX)),
         timeout,
         BackgroundCommands(),
-        "No sandbox here.",
+        NO_SANDBOX,
     )
 
 
@@ -143,10 +137,8 @@ class Desk:
     def __post_init__(self) -> None:
         self.files = Files(Roots.of(self.path), self.documents, opened_secrets=lambda: self.opened_secrets)
         self.events: list[Event] = []
-        self.commands = self.commands or direct_commands(self.path, self.timeout)
-        gate = Gate(self.user, "session-1")
-        checks = own_checks(self.files, self.commands, gate)
-        self.tools = tool_table(self.files, self.plan, gate, self.commands, checks)
+        self.commands = self.commands or direct_commands(self.path, self.user, self.timeout)
+        self.tools = tool_table(self.files, self.plan, self.commands, own_checks(self.files, self.commands))
         self.streamed = ""
         self.last = RunningCall("none", None, self._on_event)
         self._calls = 0

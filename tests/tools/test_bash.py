@@ -11,14 +11,16 @@ import pytest
 
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, RunCommand
+from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.layer import Where
-from fairlead.shell.network import NO_NETWORK, Network
+from fairlead.shell.network import Network
 from fairlead.tools.lost_state import LOST as LOST_STATE
 from fairlead.tools.lost_state import lost_state_hint
-from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from tools.stand_ins import Desk, ScriptedUser
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+ASK = Policy(approvals="ask")
 RIGHTS = "It runs outside the sandbox, with your permissions."
 NO_SANDBOX = "No sandbox here."
 IN_BACKGROUND = "(If it is a server or a watcher, start it with `background`."
@@ -50,7 +52,10 @@ async def test_a_command_runs_after_it_was_allowed(desk_with: MakeDesk) -> None:
     assert desk.streamed == "hello\n"
     assert desk.user.asked == [
         ApprovalRequest(
-            "session-1", "call-1", "cat 日本.txt; echo made > new; exit 3", desk.path, "workspace", (RIGHTS, NO_SANDBOX)
+            "session-1",
+            "call-1",
+            RunCommand(command, desk.path, "workspace"),
+            (RIGHTS, "It writes to new (>).", NO_SANDBOX),
         )
     ]
 
@@ -113,7 +118,9 @@ async def test_each_command_asks_again_unless_it_is_allowed_for_the_session(desk
     for command in others:
         with pytest.raises(ToolError, match="did not allow"):
             await desk.call("bash", command=command)
-    assert [request.command for request in desk.user.asked[2:]] == others
+    assert [request.action for request in desk.user.asked[2:]] == [
+        RunCommand(other, desk.path, "workspace") for other in others
+    ]
     await desk.call("bash", command="echo a")
     assert len(desk.user.asked) == 2 + len(others)
 
@@ -129,23 +136,23 @@ async def test_fault_197_a_command_names_few_services(desk_with: MakeDesk) -> No
 async def test_an_allowance_is_bound_to_the_folder(tmp_path: Path) -> None:
     """The same command in another folder is a different one."""
     user = ScriptedUser("allow_session", "reject")
-    gate = Gate(user, "s")
+    gate = Gate("s", user, lambda: ASK)
     for _ in range(2):
-        await gate.ask("c", "make", tmp_path / "a", [], "workspace", network=NO_NETWORK)
+        await gate.check(RunCommand("make", tmp_path / "a", "workspace"))
     with pytest.raises(ToolError):
-        await gate.ask("c", "make", tmp_path / "b", [], "workspace", network=NO_NETWORK)
+        await gate.check(RunCommand("make", tmp_path / "b", "workspace"))
     assert len(user.asked) == 2
 
 
 async def test_an_allowance_is_bound_to_the_sandbox_and_its_network(tmp_path: Path) -> None:
     """A command that is allowed in the sandbox asks again outside of it, and with the network."""
     user = ScriptedUser("allow_session", "reject")
-    gate = Gate(user, "s")
-    await gate.ask("c", "make", tmp_path, [], "sandboxed", network=NO_NETWORK)
+    gate = Gate("s", user, lambda: ASK)
+    await gate.check(RunCommand("make", tmp_path, "sandboxed"))
     with pytest.raises(ToolError):
-        await gate.ask("c", "make", tmp_path, [], "sandboxed", network=Network(internet=True))
+        await gate.check(RunCommand("make", tmp_path, "sandboxed", Network(internet=True)))
     with pytest.raises(ToolError):
-        await gate.ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.check(RunCommand("make", tmp_path, "workspace"))
     assert len(user.asked) == 3
 
 
@@ -156,10 +163,10 @@ async def test_fault_193_an_allowance_is_bound_to_the_named_files(tmp_path: Path
     """docs/faults.md 193: outside of the sandbox. In it, the command cannot do harm."""
     (tmp_path / "s.sh").write_text("one")
     user = ScriptedUser("allow_session", "allow_session", "allow_session", "reject")
-    gate = Gate(user, "s")
+    gate = Gate("s", user, lambda: ASK)
     for text, questions in (("one", 1), ("two", 2), ("two", 2), (None, 3)):
         (tmp_path / "s.sh").unlink() if text is None else (tmp_path / "s.sh").write_text(text)
-        await gate.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.check(RunCommand(line, tmp_path, "workspace"))
         assert len(user.asked) == questions
 
 
@@ -196,10 +203,10 @@ async def test_fault_198_an_allowance_is_bound_to_files_that_are_named_otherwise
     """In quotes, in another folder, as a module, or by a program that has a file of its own."""
     (tmp_path / file).parent.mkdir(exist_ok=True)
     user = ScriptedUser("allow_session", "allow_session")
-    gate = Gate(user, "s")
+    gate = Gate("s", user, lambda: ASK)
     for text, questions in (("one", 1), ("one", 1), ("two", 2)):
         (tmp_path / file).write_text(text)
-        await gate.ask("c", line, tmp_path, [], "workspace", network=NO_NETWORK)
+        await gate.check(RunCommand(line, tmp_path, "workspace"))
         assert len(user.asked) == questions
 
 
@@ -209,10 +216,10 @@ async def test_fault_198_an_allowance_is_bound_to_files_that_are_named_otherwise
 async def test_fault_198_a_line_whose_files_only_bash_knows_is_allowed_once(tmp_path: Path, line: str) -> None:
     """Outside of the sandbox. In it, the allowance is for the session."""
     user = ScriptedUser("allow_session", "allow_session", "allow_session")
-    gate = Gate(user, "s")
+    gate = Gate("s", user, lambda: ASK)
     asked: list[tuple[Where, int]] = [("workspace", 1), ("workspace", 2), ("sandboxed", 3), ("sandboxed", 3)]
     for where, questions in asked:
-        await gate.ask("c", line, tmp_path, [], where, network=NO_NETWORK)
+        await gate.check(RunCommand(line, tmp_path, where))
         assert len(user.asked) == questions
 
 
@@ -220,7 +227,7 @@ async def test_an_allowance_is_bound_to_the_session(tmp_path: Path) -> None:
     """Another session asks again."""
     user = ScriptedUser("allow_session")
     for session in ("one", "two"):
-        await Gate(user, session).ask("c", "make", tmp_path, [], "workspace", network=NO_NETWORK)
+        await Gate(session, user, lambda: ASK).check(RunCommand("make", tmp_path, "workspace"))
     assert [request.session_id for request in user.asked] == ["one", "two"]
 
 

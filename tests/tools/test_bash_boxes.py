@@ -12,7 +12,10 @@ from fairlead.agent.events import CommandEnded, CommandStarted, Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
-from fairlead.shell.command_line.policy import Permission
+from fairlead.gate.gate import Gate
+from fairlead.gate.request import RunCommand
+from fairlead.shell.command_line.policy import Policy
+from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where
 from fairlead.shell.network import NO_NETWORK, Network
@@ -23,7 +26,7 @@ from fairlead.workspace.paths import Roots
 from tools.stand_ins import Desk, ScriptedUser, direct_commands
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
-RUN = Permission("run")
+ALLOWING = Policy(allow=[Rule.parse("ls")])
 CHANGES = Changes([Change("a.txt", None, Entry(b"a"))])
 
 
@@ -95,8 +98,8 @@ class Setup:
         return self.desk.events
 
 
-def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | None = None) -> Setup:
-    layer, proposed = StandInLayer(workspace, fails), []
+def set_up(workspace: Path, policy: Policy = ALLOWING, fails: ToolError | None = None) -> Setup:
+    layer, proposed, user = StandInLayer(workspace, fails), [], ScriptedUser("reject")
 
     async def open_layer() -> Layer:
         return layer
@@ -106,13 +109,13 @@ def set_up(workspace: Path, permission: Permission = RUN, fails: ToolError | Non
         return ProposedChanges([f"{len(changes.files)} file changed."], [], [])
 
     commands: Commands = replace(
-        direct_commands(workspace, permission=permission),
+        direct_commands(workspace, user),
+        gate=Gate("session-1", user, lambda: policy),
         layer=open_layer,
         propose_changes=propose_changes,
         unavailable="",
     )
-    desk = Desk(workspace, ScriptedUser("reject"), commands=commands)
-    return Setup(desk, layer, proposed)
+    return Setup(Desk(workspace, user, commands=commands), layer, proposed)
 
 
 async def test_a_sandboxed_command_runs_without_asking_and_its_changes_are_reported(workspace: Path) -> None:
@@ -178,7 +181,8 @@ async def test_hidden_files_around_the_workspace_are_named_only_if_they_matter(
     async def view(_roots: Roots, _changes: Changeset | None = None) -> View:
         return View(hidden=["z.pem"], enclosing={Path("/m"): around})
 
-    desk = Desk(workspace, commands=replace(setup.desk.commands or direct_commands(workspace), view=view))
+    assert setup.desk.commands is not None
+    desk = Desk(workspace, commands=replace(setup.desk.commands, view=view))
     text = await desk.call("bash", command=command)
     assert named in text
     assert ("hidden from commands" in text) == bool(named)
@@ -186,12 +190,13 @@ async def test_hidden_files_around_the_workspace_are_named_only_if_they_matter(
 
 async def test_the_question_says_where_the_command_would_run_and_why_it_asks(workspace: Path) -> None:
     """The reasons are those of the policy. In the sandbox the command sees the proposals, so no reason is added."""
-    setup = set_up(workspace, Permission("ask", ("With the network.",)))
+    setup = set_up(workspace)
     await setup.desk.call("write_file", path="a", content="x")
     with pytest.raises(ToolError, match="did not allow"):
         await setup.desk.call("bash", command="curl x", network=True)
     [asked] = setup.desk.user.asked
-    assert (asked.mode, asked.reasons) == ("sandboxed", ("With the network.",))
+    assert asked.action == RunCommand("curl x", workspace, "sandboxed", Network(internet=True))
+    assert "It uses the network" in asked.reasons[0]
     assert (setup.layer.opened, setup.events) == ([], [])
 
 
@@ -207,8 +212,8 @@ async def test_outside_the_sandbox_it_runs_in_the_workspace_and_reports_what_it_
 
 async def test_a_denied_command_is_refused_without_asking(workspace: Path) -> None:
     """The model reads the reasons of the policy. The user is not asked, and no box is opened."""
-    setup = set_up(workspace, Permission("deny", ("Rule: rm",)))
-    with pytest.raises(ToolError, match=r"settings do not allow this command\.\nRule: rm"):
+    setup = set_up(workspace, Policy(deny=[Rule.parse("rm *")]))
+    with pytest.raises(ToolError, match=r"settings do not allow this command\. Your deny rule blocks it: rm \*"):
         await setup.desk.call("bash", command="rm a")
     assert (setup.desk.user.asked, setup.layer.opened) == ([], [])
 

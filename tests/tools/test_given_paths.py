@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.agent.tool import Location
 from fairlead.errors import ToolError
+from fairlead.gate.request import UseSecretFile
 from tools.stand_ins import Desk
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="on Windows, a backslash is a separator")
@@ -56,7 +57,7 @@ async def test_l11_a_secret_is_asked_for_whatever_is_around_its_path(desk: Desk)
     """docs/plan.md L11: the path that is read is the one that the user is asked about."""
     desk.write(".env", "KEY=1")
     assert await desk.call("read_file", path=" .env\n") == "KEY=1"
-    assert [request.path for request in desk.user.asked] == [desk.path / ".env"]
+    assert [request.action for request in desk.user.asked] == [UseSecretFile(desk.path / ".env")]
 
 
 @posix

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.errors import ToolError
-from fairlead.workspace.editor import ApprovalAnswer
+from fairlead.gate.request import ApprovalAnswer, UseSecretFile
 from tools.stand_ins import Desk, ScriptedUser
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -30,7 +30,7 @@ async def test_each_tool_asks_before_it_touches_a_secret(desk: Desk, name: str, 
     assert f"the user did not allow it. {reason}" in str(error.value)
     assert "TOKEN" not in str(error.value)
     [asked] = desk.user.asked
-    assert asked.path == desk.path / ".env"
+    assert asked.action == UseSecretFile(desk.path / ".env")
     assert "looks like a secret" in asked.reasons[0]
     assert desk.proposed(".env") is None
 

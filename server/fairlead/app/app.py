@@ -15,6 +15,7 @@ from fairlead.app.settings import read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
+from fairlead.gate.request import AskingEditor
 from fairlead.messages.parts import Message, Prompt
 from fairlead.models.common.prices import price_of
 from fairlead.models.factory import ModelChoice, open_model
@@ -26,7 +27,7 @@ from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
+from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.watch import Watcher
 
@@ -75,7 +76,7 @@ class App:
         start: Start,
         front_end: FrontEnd,
         buffers: Buffers,
-        editor: Editor,
+        editor: AskingEditor,
         diagnostics: DiagnosticsSource | None,
         editor_code: Provider | None,
     ) -> None:

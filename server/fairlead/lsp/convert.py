@@ -17,6 +17,7 @@ from fairlead.display import escape_to_one_line
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
+from fairlead.gate.request import ApprovalRequest, RunCommand, StartProgram
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_events as wire_events
 from fairlead.lsp import protocol_states as states
@@ -30,7 +31,7 @@ from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.text_lines import split_lines
-from fairlead.workspace.editor import SEVERITIES, ApprovalRequest, FileEdit
+from fairlead.workspace.editor import SEVERITIES, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import risk
@@ -402,15 +403,16 @@ def _locations(roots: Roots, locations: Iterable[Location]) -> list[wire.Locatio
 
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
-    is_file = request.path is not None
+    action = request.action
+    runs = isinstance(action, RunCommand | StartProgram)
     return {
         "sessionId": request.session_id,
         "toolCallId": request.call_id,
-        "kind": "file" if is_file else "command",
-        "mode": None if is_file else request.mode,
-        "command": None if is_file else request.command,
-        "cwd": None if is_file else str(request.cwd),
-        "uri": request.path.as_uri() if request.path is not None else None,
+        "kind": "command" if runs else "file",
+        "mode": action.where if runs else None,
+        "command": action.command if runs else None,
+        "cwd": str(action.cwd) if runs else None,
+        "uri": None if runs else action.path.as_uri(),
         "reasons": list(request.reasons),
     }
 

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 from lsprotocol import types
 
 from fairlead.display import escape_invisible
+from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, RunCommand, StartProgram
 from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
@@ -17,9 +18,6 @@ from fairlead.lsp.initialization import ClientCapabilities
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.editor import (
     Applied,
-    ApprovalAnswer,
-    ApprovalOption,
-    ApprovalRequest,
     Claims,
     EditCapabilities,
     FileEdit,
@@ -168,10 +166,11 @@ def _choice(question: str, options: Sequence[str]) -> dict[str, Any]:
 
 
 def _question(request: ApprovalRequest) -> dict[str, Any]:
-    reasons = "\n".join(request.reasons)
-    question = f"Run this command in {request.cwd}?\n\n{request.command}"
-    if request.path is not None:
-        question = f"Allow this?\n\n{request.path}"
+    reasons, action = "\n".join(request.reasons), request.action
+    if isinstance(action, RunCommand | StartProgram):
+        question = f"Run this command in {action.cwd}?\n\n{action.command}"
+    else:
+        question = f"Allow this?\n\n{action.path}"
     message = f"{reasons}\n\n{question}"
     return {
         "type": int(types.MessageType.Warning),

@@ -1,7 +1,6 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -9,15 +8,16 @@ from functools import lru_cache
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.gate.gate import Gate
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
-from fairlead.shell.command_line.policy import Permission, check_permission
+from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, View, Where
-from fairlead.shell.network import Network, Service, proxies
+from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, View
+from fairlead.shell.network import Service
 from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
 from fairlead.tools.folders import empty_folders, names_of
@@ -40,8 +40,9 @@ class SessionCommands:
         evidence: SessionEvidence,
         context: ServerContext,
         emit: Callable[[Event | None], None],
+        gate: Gate,
     ) -> None:
-        self._files, self._context, self._emit = files, context, emit
+        self._files, self._context, self._emit, self.gate = files, context, emit, gate
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
         self._evidence = evidence
@@ -69,7 +70,7 @@ class SessionCommands:
             view=self.view,
             propose_changes=self._propose,
             record_state=self._evidence.record_state,
-            check_permission=self._check_permission,
+            gate=self.gate,
             timeout=bash.timeout_seconds,
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,
@@ -128,19 +129,11 @@ class SessionCommands:
         self._emit(None)  # None: proposals may have changed, which has no event
         return proposed
 
-    def _check_permission(self, command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission:
-        settings = self._context.settings
-        allowed = self._box_settings().services
-        return check_permission(
-            command,
-            where=where,
-            network=Network(network.internet, network.services.difference(allowed)),
-            proxies=proxies(os.environ),
-            unsandboxed=unsandboxed,
-            approvals=settings.approvals,
-            allow=_rules(settings.bash.allow),
-            deny=_rules(settings.bash.deny),
-        )
+    def policy(self) -> Policy:
+        """What the current settings say about commands."""
+        settings, services = self._context.settings, self._box_settings().services
+        rules = _rules(settings.bash.allow), _rules(settings.bash.deny)
+        return Policy(settings.approvals, *rules, services, self._unavailable)
 
 
 @lru_cache(maxsize=4)

@@ -1,17 +1,17 @@
 """The language servers of a session, and the parts of the session that they may use."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer
 from fairlead.code.servers.table import ServerSpec
+from fairlead.gate.gate import Gate
 from fairlead.session.commands import SessionCommands
 from fairlead.session.server_context import ServerContext
-from fairlead.shell.layer import Entry, Layer, Limits, View, Where
+from fairlead.shell.layer import Entry, Layer, Limits, View
 from fairlead.tools.command_changes import proposed_entries
-from fairlead.workspace.editor import ApprovalAnswer, ApprovalRequest
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots
 
@@ -21,16 +21,17 @@ class ServersWorkspace:
 
     def __init__(
         self,
-        session_id: str,
         files: Files,
         root: Path,
         commands: Callable[[], SessionCommands],
         context: ServerContext,
-        approve: Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]],
     ) -> None:
-        self._id, self._files, self._commands, self._context = session_id, files, commands, context
-        self._approve = approve
+        self._files, self._commands, self._context = files, commands, context
         self.root = root
+
+    @property
+    def gate(self) -> Gate:
+        return self._commands().gate
 
     def specs(self) -> Sequence[ServerSpec]:
         return tuple(self._context.settings.language_servers.values())
@@ -53,10 +54,6 @@ class ServersWorkspace:
 
     def is_hidden(self, name: str) -> bool:
         return self._files.secret_filter()(self._files.roots.relative(self.root / name))
-
-    async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
-        request = ApprovalRequest(self._id, None, command, self.root, where, tuple(reasons))
-        return (await self._approve(request)).option != "reject"
 
 
 class FolderServers:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.code.provider import Provider
+from fairlead.gate.request import AskingEditor
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
@@ -14,7 +15,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.shell.services.pool import ServicePool
-from fairlead.workspace.editor import Buffers, DiagnosticsSource, Editor
+from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
 
 
@@ -27,7 +28,7 @@ class ServerContext:
     """
 
     buffers: Buffers
-    editor: Editor
+    editor: AskingEditor
     choose_model: Callable[[], ModelChoice]
     settings: Settings
     layers: CommandLayers

@@ -73,7 +73,7 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self.history = History()
         self.editor = TimedEditor(context.editor, context.clock)
-        gate = Gate(self.editor, session_id)
+        gate = Gate(session_id, self.editor, lambda: self.commands.policy())  # noqa: PLW0108  they are made below
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
@@ -83,7 +83,7 @@ class Session:
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock, self.publish
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
-        self.commands = SessionCommands(self.files, self.evidence, context, self.publish)
+        self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
         self._run = CurrentRun()
         self.user_checks = UserChecks(
             context,
@@ -114,7 +114,6 @@ class Session:
             commands=self.commands,
             code=self._code,
             check_queue=self.user_checks.queue,
-            gate=gate,
             editor=self.editor,
             publish=self.publish,
         )
@@ -448,9 +447,7 @@ class Session:
         return await self._agent_builder.take_feedback()
 
     def _servers_of(self, folder: Path) -> SessionServers:
-        workspace = ServersWorkspace(
-            self.id, self.files, folder, lambda: self.commands, self._context, self.editor.approve_server
-        )
+        workspace = ServersWorkspace(self.files, folder, lambda: self.commands, self._context)
         return SessionServers(workspace, self._context.server_pool, self._context.clock)
 
     def _set_title(self, prompt: str) -> None:

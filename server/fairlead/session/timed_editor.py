@@ -7,18 +7,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from fairlead.workspace.editor import (
-    Applied,
-    ApprovalAnswer,
-    ApprovalRequest,
-    Claims,
-    EditCapabilities,
-    Editor,
-    FileEdit,
-)
+from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor, StartProgram
+from fairlead.workspace.editor import Applied, Claims, EditCapabilities, FileEdit
 
-_Wait = Literal["question", "server question", "server"]
-"""A question of a tool call, the question whether a language server may run, or a run's wait for such a server."""
+_Wait = Literal["question", "own question", "server question", "server"]
+"""A question of a tool call, a question about the user's own action, for which no run waits, the question whether a
+language server may run, or a run's wait for such a server.
+"""
 
 
 class TimedEditor:
@@ -28,7 +23,7 @@ class TimedEditor:
         clock: seconds since an arbitrary start.
     """
 
-    def __init__(self, editor: Editor, clock: Callable[[], float]) -> None:
+    def __init__(self, editor: AskingEditor, clock: Callable[[], float]) -> None:
         self._editor = editor
         self._clock = clock
         self._open = Counter[_Wait]()
@@ -54,18 +49,13 @@ class TimedEditor:
         return await self._editor.claims(paths)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        if request.call_id is None:  # the user's own action, for which no run waits
-            return await self._editor.approve(request)
-        with self._waiting("question"):
-            return await self._editor.approve(request)
+        """Asks the user.
 
-    async def approve_server(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Asks whether a language server may run.
-
-        The wait for the answer counts only during `waiting_for_server`, because servers also start in advance, while
-        the run continues.
+        The wait for an answer about a language server counts only during `waiting_for_server`, because servers also
+        start in advance, while the run continues.
         """
-        with self._waiting("server question"):
+        kind: _Wait = "question" if request.call_id is not None else "own question"
+        with self._waiting("server question" if isinstance(request.action, StartProgram) else kind):
             return await self._editor.approve(request)
 
     def waiting_for_server(self) -> AbstractContextManager[None]:

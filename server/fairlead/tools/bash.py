@@ -14,10 +14,10 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.errors import ToolError, VerbatimToolError
-from fairlead.gate.gate import Gate
+from fairlead.gate.request import RunCommand
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
-from fairlead.shell.layer import HIDDEN_TEXT, Layer, NotRun, View
+from fairlead.shell.layer import HIDDEN_TEXT, NotRun, View
 from fairlead.shell.network import BadService, Network, Service
 from fairlead.shell.process import Command
 from fairlead.tools.check_run import find_check
@@ -79,8 +79,8 @@ class Bash:
     kind: ToolKind = "execute"
     read_only = False
 
-    def __init__(self, files: Files, gate: Gate, commands: Commands) -> None:
-        self._files, self._gate, self._commands = files, gate, commands
+    def __init__(self, files: Files, commands: Commands) -> None:
+        self._files, self._commands = files, commands
         description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, SANDBOX_PROPERTIES)
         schema = {"type": "object", "properties": {**PROPERTIES, **more}, "required": ["command"]}
         self.spec = ToolSpec("bash", description, schema)
@@ -109,7 +109,10 @@ class Bash:
         network, unsandboxed = _network(input), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
         layer = commands.direct() if unsandboxed else await commands.layer()
-        await self._allow(call, command, layer, network=network, unsandboxed=unsandboxed)
+        not_visible = [f"{line} {ACCEPT_FIRST}" for line in self._edits_not_visible(layer.where)]
+        call.progress = "Cancelled while the user was asked; the command was not run."
+        action = RunCommand(command, layer.roots.first.path, layer.where, network)
+        await commands.gate.check(action, call.id, not_visible)
         call.progress = "Cancelled before the command was run."
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         # before the view is created: a change in between must not count as verified
@@ -138,21 +141,6 @@ class Bash:
             leftovers,
             partial(repeat_clean, layer, line, view, limits, timeout, network=network) if leftovers else None,
         )
-
-    async def _allow(
-        self, call: RunningCall, command: str, layer: Layer, *, network: Network, unsandboxed: bool
-    ) -> None:
-        check = self._commands.check_permission
-        permission = check(command, where=layer.where, network=network, unsandboxed=unsandboxed)
-        if permission.action == "deny":
-            raise ToolError(_lines("Not run: the user's settings do not allow this command.", *permission.reasons))
-        if permission.action == "run":
-            return
-        not_visible = [f"{line} {ACCEPT_FIRST}" for line in self._edits_not_visible(layer.where)]
-        no_sandbox = [self._commands.unavailable] if layer.where == "workspace" and not unsandboxed else []
-        reasons = [*not_visible, *permission.reasons, *filter(None, no_sandbox)]
-        call.progress = "Cancelled while the user was asked; the command was not run."
-        await self._gate.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=network)
 
     async def _run_to_end(self, job: Job, notes: list[str]) -> str:
         running, call = job.running, job.call

@@ -6,8 +6,7 @@ from functools import partial
 
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
-from fairlead.errors import ToolError
-from fairlead.gate.gate import Gate
+from fairlead.gate.request import RunCommand
 from fairlead.plan.evidence import CHECK, Verification
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
@@ -72,19 +71,16 @@ class CheckEnd:
         return "\n".join(self.result.output.splitlines()[-MAX_OUTPUT_LINES:])
 
 
-async def allow_check(commands: Commands, gate: Gate, command: str, call: RunningCall) -> Where:
+async def allow_check(commands: Commands, command: str, call: RunningCall) -> Where:
     """Asks the user whether the check may run, if the policy requires it. Returns where it runs.
 
     Raises:
-        ToolError: the settings or the user do not allow it, or the user could not be asked.
+        NotAllowed: the settings or the user do not allow it, or the user could not be asked.
+        ToolError: its layer cannot be made.
     """
     layer = await commands.layer()
-    permission = commands.check_permission(command, where=layer.where, network=NO_NETWORK, unsandboxed=False)
-    if permission.action == "deny":
-        raise ToolError("The user's settings do not allow this command.")
-    if permission.action == "ask":
-        reasons = ["It is the check of a step.", *permission.reasons, *filter(None, [commands.unavailable])]
-        await gate.ask(call.id, command, layer.roots.first.path, reasons, layer.where, network=NO_NETWORK)
+    action = RunCommand(command, layer.roots.first.path, layer.where)
+    await commands.gate.check(action, call.id, ["It is the check of a step."])
     return layer.where
 
 

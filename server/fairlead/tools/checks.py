@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
-from fairlead.gate.gate import Gate
 from fairlead.plan import PlanItem
 from fairlead.shell.network import NO_NETWORK
 from fairlead.tools.check_queue import CheckQueue, Stopped
@@ -33,7 +32,6 @@ class Checks:
         self,
         files: Files,
         commands: Commands,
-        gate: Gate,
         queue: CheckQueue,
         general: Callable[[PlanItem], Sequence[str]],
         still_passes: Callable[[str], Awaitable[bool]],
@@ -45,7 +43,7 @@ class Checks:
             still_passes: returns whether the last run of a command passed, on the files as they are now.
             without_seconds: a sandboxed check that passes in less time also runs without the proposals.
         """
-        self._files, self._commands, self._gate, self._queue = files, commands, gate, queue
+        self._files, self._commands, self._queue = files, commands, queue
         self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
         self._tried_without: set[str] = set()
 
@@ -70,7 +68,7 @@ class Checks:
         call = replace(call, item_id=item.id)
 
         async def in_turn(handle: str) -> Checked:
-            where = await allow_check(self._commands, self._gate, command, call)
+            where = await allow_check(self._commands, command, call)
             check = CheckRun(command, where, self._commands.record_state(where), handle=handle)
             call.output(f"$ {command}\n")
             end = await run_check(self._commands, check, call)

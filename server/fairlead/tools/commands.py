@@ -13,9 +13,9 @@ from fairlead.agent.events import CommandEnded, CommandStarted
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import BackgroundCommands, Ended
-from fairlead.shell.command_line.policy import Permission
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications
 from fairlead.shell.layer import DEFAULT_LIMITS, Box, Changes, Layer, Limits, NotRun, View, Where
 from fairlead.shell.network import NO_NETWORK, Network
@@ -39,12 +39,6 @@ class CreateView(Protocol):
     async def __call__(self, roots: Roots, changes: Changeset | None = None, /) -> View: ...
 
 
-class CheckPermission(Protocol):
-    """Decides whether a command may run, and whether the user must be asked (`check_permission`)."""
-
-    def __call__(self, command: str, *, where: Where, network: Network, unsandboxed: bool) -> Permission: ...
-
-
 @dataclass(frozen=True)
 class Commands:
     """The dependencies of a session's commands."""
@@ -58,7 +52,7 @@ class Commands:
     """Proposes what a command changed, and sets the `changed_paths` of the call."""
     record_state: Callable[[Where], int]
     """Records the files that a command is about to see. Returns the number of that file state."""
-    check_permission: CheckPermission
+    gate: Gate
     timeout: float
     """Seconds, for checks, and for commands that name no time limit and do not run in the background."""
     background: BackgroundCommands

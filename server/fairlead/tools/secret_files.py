@@ -2,6 +2,7 @@
 
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
+from fairlead.gate.request import UseSecretFile
 from fairlead.workspace.files import Files
 
 TO_THE_MODEL = "Its content would be sent to the model."
@@ -23,7 +24,7 @@ async def ask_for_secret(files: Files, gate: Gate, call: RunningCall, action: st
         return
     call.progress = "Cancelled while the user was asked; nothing was done."
     reasons = (f"The agent wants to {action} this file, which looks like a secret.", TO_THE_MODEL)
-    await gate.ask_file(call.id, path, reasons)
+    await gate.check(UseSecretFile(path), call.id, reasons)
 
 
 def omitted_secrets(count: int) -> str:

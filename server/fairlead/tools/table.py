@@ -29,7 +29,6 @@ from fairlead.workspace.files import Files
 def tool_table(
     files: Files,
     plan: TodoManager,
-    gate: Gate,
     commands: Commands,
     checks: Checks,
     queries: CodeQueries | None = None,
@@ -42,6 +41,7 @@ def tool_table(
         queries: answers questions about the code. If it is None or cannot answer, the tools that use it are left out.
         diagnostics: the problems that the editor shows; None if the editor does not report them.
     """
+    gate = commands.gate
     tools: list[Tool] = [
         Todo(plan, checks.run),
         ReadFile(files, gate),
@@ -51,7 +51,7 @@ def tool_table(
         RenameFile(files, gate),
         Search(files),
         ListFiles(files),
-        Bash(files, gate, commands),
+        Bash(files, commands),
         AskUser(gate.editor, gate.session_id),
         BashOutput(commands.background),
         BashKill(commands.background),

@@ -128,35 +128,6 @@ class Claims:
     """The files that nobody can write now, each with the reason for the user."""
 
 
-ApprovalOption = Literal["allow_once", "allow_session", "reject"]
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """A question to the user: whether a command may run, or whether a file may be read or written."""
-
-    session_id: str
-    call_id: str | None
-    """None if no tool call asks."""
-    command: str = ""
-    cwd: Path | None = None
-    mode: Literal["sandboxed", "workspace"] = "workspace"
-    """Where the command would run: `workspace` is on the user's files, outside of the sandbox."""
-    reasons: Sequence[str] = field(default_factory=tuple)
-    """Why the user is asked, the most important reason first."""
-    path: Path | None = None
-    """The file; None for a command."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswer:
-    """The user's choice."""
-
-    option: ApprovalOption
-    reason: str = ""
-    """Why they rejected; empty if they gave no reason."""
-
-
 Severity = Literal["error", "warning", "info", "hint"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
@@ -203,10 +174,6 @@ class Editor(Protocol):
 
     async def claims(self, paths: Sequence[Path]) -> Claims:
         """Asks which of these files the editor must write. Without an answer, all of them are refused."""
-        ...
-
-    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Asks the user. Without an answer or a way to ask, returns a rejection. Cancelling closes the question."""
         ...
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:

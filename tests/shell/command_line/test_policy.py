@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from fairlead.shell.command_line.policy import MAX_REASONS, Permission, check_permission
+from fairlead.shell.command_line.policy import MAX_REASONS, Permission, Policy, check_permission
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.network import Network, Service
 
@@ -33,7 +33,8 @@ JOINS = [
 
 def judge(command: str, **given: Any) -> Permission:
     """The permission for a command in the sandbox, with the default settings except for the given ones."""
-    return check_permission(command, **{"where": "sandboxed", "approvals": "sandboxed", **given})
+    policy = Policy(**{name: given.pop(name) for name in ("approvals", "allow", "deny") if name in given})
+    return check_permission(command, policy, **{"where": "sandboxed", **given})
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,6 @@ def test_sandboxed_commands_run_without_asking(command: str) -> None:
     ("given", "reason"),
     [
         ({"network": Network(internet=True)}, NETWORK),
-        ({"unsandboxed": True}, RIGHTS),
         ({"where": "workspace"}, RIGHTS),
         ({"approvals": "ask"}, "Your settings require approval for every command."),
     ],

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from fairlead.shell.command_line.parse import parse
-from fairlead.shell.command_line.policy import Permission, check_permission
+from fairlead.shell.command_line.policy import Permission, Policy, check_permission
 from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
 from protocol.page import ROOT, Page, names, tables
 
@@ -37,7 +37,7 @@ def test_fault_36_and_fault_37_and_fault_43_and_fault_194(
     command: str, allow: list[Rule], deny: list[Rule], action: str
 ) -> None:
     """docs/faults.md 36, 37, 43, 194: outside the sandbox, each command runs, asks or is denied as the case says."""
-    permission = check_permission(command, where="workspace", approvals="sandboxed", allow=allow, deny=deny)
+    permission = check_permission(command, Policy(allow=allow, deny=deny), where="workspace")
     assert (permission.action, bool(permission.reasons)) == (action, action != "run"), permission.reasons
 
 
@@ -56,7 +56,7 @@ def test_fault_37_no_star_allows_a_dangerous_line_outside_of_the_sandbox(line: s
 def test_fault_199_a_deny_rule_sees_what_other_programs_run(line: str) -> None:
     """docs/faults.md 199: the line is denied or asks; harmless ones run."""
     deny = [Rule.parse("git push *")]
-    permission = check_permission(line, where="sandboxed", approvals="sandboxed", allow=[], deny=deny)
+    permission = check_permission(line, Policy(deny=deny), where="sandboxed")
     assert (permission.action == "run") == (line in DANGEROUS["harmless"]), permission.reasons
 
 
@@ -188,7 +188,7 @@ def test_a_shell_with_a_script_runs_in_the_sandbox(line: str) -> None:
 
 def _in_sandbox(line: str) -> Permission:
     deny = [Rule.parse("git push")]
-    return check_permission(line, where="sandboxed", approvals="sandboxed", deny=deny)
+    return check_permission(line, Policy(deny=deny), where="sandboxed")
 
 
 @pytest.mark.parametrize("line", ["env " * 2000 + "ls", "xargs " * 99 + "'a b'"])

@@ -13,7 +13,9 @@ from fairlead.code.provider import ADVICE, NoAnswer
 from fairlead.code.servers.find import Program, Programs, find_python
 from fairlead.code.servers.server import Seconds, Server
 from fairlead.code.servers.table import ServerSpec, server_specs
-from fairlead.shell.layer import Entry, Layer, Limits, View, Where
+from fairlead.gate.gate import Gate, NotAllowed
+from fairlead.gate.request import StartProgram
+from fairlead.shell.layer import Entry, Layer, Limits, View
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
 from fairlead.shell.services.process import ServiceProcess
@@ -21,6 +23,7 @@ from fairlead.shell.services.seen_files import SeenFiles
 
 log = logging.getLogger(__name__)
 
+PURPOSE = "It is a language server, which the agent wants to ask about the code."
 PAUSES = (0.0, 10.0, 60.0)
 """How many seconds after the first, second and third failure a server may start again. After the fourth, it may not."""
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")
@@ -63,13 +66,9 @@ class Workspace(Protocol):
         """Whether a server must not see a file, given by its path relative to `root`."""
         ...
 
-    async def approve(self, command: str, reasons: Sequence[str], where: Where) -> bool:
-        """Asks the user whether a program may run, and returns the answer.
-
-        Args:
-            command: the command line that is shown.
-            where: whether it runs in the sandbox or in the workspace.
-        """
+    @property
+    def gate(self) -> Gate:
+        """Decides whether a server may start."""
         ...
 
 
@@ -89,8 +88,6 @@ class _State:
     """How often it has failed in this session."""
     not_before: float = 0.0
     """The clock's time before which it is not started again."""
-    approved: set[tuple[Program, Path | None, Where]] = field(default_factory=set[tuple[Program, Path | None, Where]])
-    """What the user has allowed: a program, the workspace's Python if the program runs it, and where they run."""
     given_up: str = ""
     """Why it is not started again in this session; empty if it may be."""
 
@@ -194,7 +191,14 @@ class SessionServers:
         argv = [str(program.path), *spec.command[1:]]
         python = find_python(root)
         given = spec.with_python(python)
-        await self._ask_user(argv, program, python if given != spec else None, layer.where, state)
+        action = StartProgram(
+            shlex.join(argv), root, layer.where, program.from_workspace, python if given != spec else None
+        )
+        try:
+            await self._workspace.gate.check(action, reasons=[PURPOSE])
+        except NotAllowed as error:
+            state.given_up = "the user did not allow it"
+            raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}") from error
         programs = [*([] if program.from_workspace else [program.path]), *spec.named_files()]
         view = await self._workspace.view(layer)
         token, proposed = self._workspace.change_token(), self._workspace.proposed()
@@ -213,34 +217,6 @@ class SessionServers:
             state.running, state.seen, state.token = server, seen, token
             self._pool.add(server)
         return server
-
-    async def _ask_user(
-        self, argv: Sequence[str], program: Program, python: Path | None, where: Where, state: _State
-    ) -> None:
-        """Asks the user for permission if the program comes from the workspace, or if there is no sandbox.
-
-        Does not ask again for a permission that the user gave in this session.
-
-        In the sandbox, the program may run the workspace's Python without a question, as commands may. Without a
-        sandbox, the question names this Python.
-
-        Raises:
-            NoAnswer: the user did not allow it.
-        """
-        reasons = ["It comes from the workspace."] if program.from_workspace else []
-        is_asked = where == "workspace" or program.from_workspace
-        if where == "workspace":
-            reasons += [f"It runs the workspace's Python, {python}."] if python is not None else []
-            reasons.append("There is no sandbox, so it runs with your permissions.")
-        else:
-            reasons.append("It runs in the sandbox, without the network.")
-        if (program, python, where) in state.approved or not is_asked:
-            return
-        reasons = ["It is a language server, which the agent wants to ask about the code.", *reasons]
-        if not await self._workspace.approve(shlex.join(argv), reasons, where):
-            state.given_up = "the user did not allow it"
-            raise NoAnswer(f"The user did not allow the language server {argv[0]}. {ADVICE}")
-        state.approved.add((program, python, where))
 
     @contextlib.contextmanager
     def _noting_failures(self, spec: ServerSpec, state: _State) -> Generator[None]:

@@ -221,7 +221,7 @@ async def _execute(
     """
     commands, command = user_checks.commands.tools(), request.check.command
     call = RunningCall(call_id, request.check.item_id, user_checks.publish)
-    where = await allow_check(commands, user_checks.review.gate, command, call)
+    where = await allow_check(commands, command, call)
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
     state = commands.record_state(where)

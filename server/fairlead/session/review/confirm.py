@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairlead.edits.proposal import Kind
+from fairlead.gate.gate import NotAllowed
+from fairlead.gate.request import ChangeProtectedFile
 from fairlead.session.review.review import Review
 from fairlead.session.review.target import HunkOutcome, Selection
 
@@ -27,8 +29,10 @@ async def confirm_protected(
         proposal = selection.seen
         to = f" to {review.files.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
         reasons = (f"Accepting {_VERBS[proposal.kind]} this protected file{to}.", why[proposal.path])
-        if await review.gate.confirm(selection.path, repr((proposal.target, proposal.proposed)), reasons):
+        change = ChangeProtectedFile(selection.path, repr((proposal.target, proposal.proposed)))
+        try:
+            await review.gate.check(change, reasons=reasons)
             confirmed.append(selection)
-        else:
+        except NotAllowed:
             refused += selection.outcomes("failed", NOT_CONFIRMED)
     return confirmed, refused

@@ -81,7 +81,7 @@ async def _commands_for(user_checks: UserChecks, checks: Sequence[Check], handle
     commands = user_checks.commands.tools()
     for check in checks:
         call = RunningCall(handle, check.item_id, user_checks.publish)
-        if await allow_check(commands, user_checks.review.gate, check.command, call) != "sandboxed":
+        if await allow_check(commands, check.command, call) != "sandboxed":
             raise ToolError(f"The search needs the sandbox. {commands.unavailable}")
     return commands
 

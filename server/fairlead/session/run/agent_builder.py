@@ -13,7 +13,6 @@ from fairlead.agent.old_images import OldImages
 from fairlead.agent.reminder import Reminder
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
-from fairlead.gate.gate import Gate
 from fairlead.messages.history import History
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
@@ -48,7 +47,6 @@ class AgentBuilder:
     commands: SessionCommands
     code: CodeSupport
     check_queue: CheckQueue
-    gate: Gate
     editor: TimedEditor
     publish: Callable[[Event], None]
     run_id: str = ""
@@ -102,7 +100,6 @@ class AgentBuilder:
         checks = Checks(
             files,
             commands,
-            self.gate,
             self.check_queue,
             general_checks,
             evidence.still_passes,
@@ -123,7 +120,7 @@ class AgentBuilder:
             run_id=run_id,
             model=model,
             system=system_prompt(files.roots) + self._rules.root_rules,
-            tools=tool_table(files, plan, self.gate, commands, checks, self.code.queries, context.diagnostics),
+            tools=tool_table(files, plan, commands, checks, self.code.queries, context.diagnostics),
             plan=plan,
             history=self.history,
             emit=emit,

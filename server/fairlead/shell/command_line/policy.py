@@ -25,16 +25,28 @@ class Permission:
     """Sentences for the user, the most important first. Empty for `run`; at most MAX_REASONS and one with a count."""
 
 
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the user's settings say about commands."""
+
+    approvals: Literal["ask", "sandboxed"] = "sandboxed"
+    allow: Sequence[Rule] = ()
+    """Rules for commands that run without asking."""
+    deny: Sequence[Rule] = ()
+    """Rules for commands that never run."""
+    services: Collection[Service] = ()
+    """The services that every command may reach."""
+    no_sandbox: str = ""
+    """Why there is no sandbox, as a sentence; empty if there is one."""
+
+
 def check_permission(
     command: str,
+    policy: Policy,
     *,
     where: Where,
     network: Network = NO_NETWORK,
     proxies: Collection[Service] = (),
-    unsandboxed: bool = False,
-    approvals: Literal["ask", "sandboxed"],
-    allow: Sequence[Rule] = (),
-    deny: Sequence[Rule] = (),
 ) -> Permission:
     """Checks one bash command line. Never raises.
 
@@ -46,15 +58,11 @@ def check_permission(
 
     Args:
         command: the command line.
-        where: where the command runs if it is not `unsandboxed`.
-        network: what the command requests to reach, without the services that the user's settings allow.
+        network: what the command requests to reach.
         proxies: what it reaches too if it requests the internet.
-        unsandboxed: whether the command requests to run outside the sandbox.
-        approvals: the user's setting.
-        allow: rules for commands that run without asking.
-        deny: rules for commands that never run.
     """
-    parsed, outside = parse(command), where == "workspace" or unsandboxed
+    parsed, outside, allow, deny = parse(command), where == "workspace", policy.allow, policy.deny
+    network = Network(network.internet, network.services.difference(policy.services))
     if rule := find_denying_rule(parsed.commands, deny):
         return Permission("deny", (f"Your deny rule blocks it: {rule.text}",))
     is_allowed = parsed.commands and all(find_allowing_rule(each, allow, outside=outside) for each in parsed.commands)
@@ -64,7 +72,7 @@ def check_permission(
     reasons = ["It runs outside the sandbox, with your permissions."] if outside else [*_reached(network, proxies)]
     if unchecked:
         reasons.append("Parts of it cannot be checked against your deny rules.")
-    if approvals == "sandboxed" and not reasons:
+    if policy.approvals == "sandboxed" and not reasons:
         return Permission("run")
     reasons += [*parsed.unclear, *_why_not_allowed(parsed, allow, outside=outside)]
     if not reasons:

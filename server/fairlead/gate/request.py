@@ -1,0 +1,92 @@
+"""What may need the user's permission, and the question to the user about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, Protocol
+
+from fairlead.shell.layer import Where
+from fairlead.shell.network import NO_NETWORK, Network
+from fairlead.workspace.editor import Editor
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """A command to run."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this command.{reason}"
+    """What the model reads if the user rejects it."""
+    command: str
+    """The command line."""
+    cwd: Path
+    where: Where
+    network: Network = NO_NETWORK
+
+
+@dataclass(frozen=True, slots=True)
+class StartProgram:
+    """A program to start that stays, such as a language server. In the sandbox, it has no network."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this program.{reason}"
+    command: str
+    """The command line."""
+    cwd: Path
+    where: Where
+    from_workspace: bool
+    """Whether it comes from the workspace, so that anyone may have written it."""
+    python: Path | None
+    """The workspace's Python, if the program runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseSecretFile:
+    """Any use of a file that looks like a secret."""
+
+    refusal: ClassVar[str] = (
+        "Not done: {action.path.name} looks like a secret, and the user did not allow it.{reason} Continue without "
+        "its content."
+    )
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeProtectedFile:
+    """A change to a protected file."""
+
+    refusal: ClassVar[str] = "Not done: the user did not confirm the change.{reason}"
+    path: Path
+    change: str
+    """Identifies the change."""
+
+
+Action = RunCommand | StartProgram | UseSecretFile | ChangeProtectedFile
+ApprovalOption = Literal["allow_once", "allow_session", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A question to the user: whether something may run, or whether a file may be read or written."""
+
+    session_id: str
+    call_id: str | None
+    """None if no tool call asks."""
+    action: Action
+    reasons: Sequence[str] = ()
+    """Why the user is asked, the most important reason first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """The user's choice."""
+
+    option: ApprovalOption
+    reason: str = ""
+    """Why they rejected; empty if they gave no reason."""
+
+
+class AskingEditor(Editor, Protocol):
+    """An editor that can ask its user for permission."""
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Asks the user. Without an answer or a way to ask, returns a rejection. Cancelling closes the question."""
+        ...
