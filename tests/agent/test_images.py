@@ -16,10 +16,12 @@ from fairlead.messages.images import (
     without_images,
     without_old_images,
 )
-from fairlead.messages.parts import Image, Message, Note, Part, Prompt
+from fairlead.messages.parts import Image, Message, Note, Part, Prompt, Result
 from fairlead.models.anthropic.messages_api import IMAGE_LIMITS
 from support.messages import assistant, user
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
+
+LIMITS = IMAGE_LIMITS.count, IMAGE_LIMITS.chars
 
 
 @pytest.mark.parametrize(
@@ -97,14 +99,25 @@ def test_all_pictures_are_removed_if_the_last_message_has_none() -> None:
     assert without_images([]) == []
 
 
+def test_the_pictures_of_results_are_pictures_too() -> None:
+    """They are counted and removed like those of a prompt; the text of the result says so."""
+    image = image_of("image/png", png(750, 100))
+    result = user(Result("1", "(A picture.)", images=(image,)))
+    assert size([result]) == len("(A picture.)") + 100 * CHARS_PER_TOKEN
+    (removed,) = without_images([result])
+    assert removed == user(Result("1", f"(A picture.)\n{REFUSED_PICTURE}"))
+    (old, _) = without_old_images([result, user_message(*["image"] * IMAGE_LIMITS.count)], *LIMITS)
+    assert old == user(Result("1", f"(A picture.)\n{OLD_PICTURE}"))
+
+
 def test_the_pictures_of_the_oldest_messages_are_removed() -> None:
     """At most 20 remain. The pictures of one message are all removed, or none of them."""
     old, full, last = user_message("a", "image", "image"), user_message("b", *["image"] * 19), user_message("image")
-    changed = without_old_images([old, ANSWER, full, ANSWER, last], IMAGE_LIMITS.count, IMAGE_LIMITS.chars)
+    changed = without_old_images([old, ANSWER, full, ANSWER, last], *LIMITS)
     assert texts(changed[0].parts) == ["a", OLD_PICTURE, OLD_PICTURE]
     assert (changed[2] is full, changed[4] is last) == (True, True)
-    assert without_old_images(changed, IMAGE_LIMITS.count, IMAGE_LIMITS.chars) == changed
-    assert without_old_images([], IMAGE_LIMITS.count, IMAGE_LIMITS.chars) == []
+    assert without_old_images(changed, *LIMITS) == changed
+    assert without_old_images([], *LIMITS) == []
 
 
 @pytest.mark.parametrize("note", [OLD_PICTURE, REFUSED_PICTURE])

@@ -143,7 +143,8 @@ async def test_a_conversation_that_another_model_began_goes_on(bench: Bench, tmp
     history.add_user_message([Prompt("Look."), image_of("image/png", png(8, 8))])
     odd = Call("call|1 =", "look up!", {"é": "🚀"}, "Its input is incomplete.")
     sealed = Thinking("Hm.", "other", {"id": "r1"}), Foreign("other", {"type": "search"})
-    history.add_results([Result(call.id, "A") for call in history.add_reply([*sealed, odd])])
+    [call] = history.add_reply([*sealed, odd])
+    history.add_results([Result(call.id, "A", images=(image_of("image/png", png(8, 8)),))])
     history.add_reply([*sealed])
     history.add_user_message([Prompt("And now?", while_working=True)])
     async with bench(tmp_path, [Turn("Done.")]) as model:

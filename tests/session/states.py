@@ -10,7 +10,7 @@ from fairlead.edits import changeset as cs
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
-from fairlead.messages.parts import Note, Result
+from fairlead.messages.parts import Image, Note, Result
 from fairlead.plan import PlanError, TodoManager
 from fairlead.plan.evidence import CommandRun
 from fairlead.plan.ops import PlanOp
@@ -145,7 +145,8 @@ def returning_results(call_id: str, text: str, begins: bool) -> Change:
 
     def return_results(state: SessionState) -> SessionState:
         call = state.calls.get(call_id)
-        result = Result(call_id, text if call is None or call.result is None else call.result, is_error=True)
+        output = text if call is None or call.result is None else call.result
+        result = Result(call_id, output, is_error=True, images=(Image("image/png", text),))
         message = user(result, Note("context", text, (("Active file", text),)))
         return replace(state, messages=(*state.messages, message), calls={} if begins else state.calls)
 

@@ -202,9 +202,9 @@ def test_a_binary_file_replaces_one_that_another_command_proposed_meanwhile(harn
 
 
 def test_the_agent_cannot_use_a_binary_file_as_text(harness: SessionHarness) -> None:
-    """A binary proposal cannot be read, edited or overwritten as text."""
+    """A binary proposal cannot be read as text, unless it is a picture, nor edited or overwritten as text."""
     capture_changes(harness, change("logo.png", None, PNG))
-    assert harness.call("read_file", path="logo.png") is None
+    assert harness.call("read_file", path="logo.png") == "(A picture.)"
     assert harness.call("edit_file", path="logo.png", old_text="(binary", new_text="x") is None
     assert harness.call("write_file", path="logo.png", content="text\n") is None
     assert harness.call("delete_file", path="logo.png") is not None

@@ -13,7 +13,9 @@ from hypothesis import given
 from fairlead.agent.tool import Location
 from fairlead.errors import ToolError
 from fairlead.messages.history import clean_text
+from fairlead.messages.images import MAX_BYTES, image_of
 from fairlead.tools.read_file import MAX_CHARS, MAX_LINES, excerpt
+from support.pictures import HEIC, png
 from tools.stand_ins import Desk, found, listed
 
 TEN = "".join(f"line {n}\n" for n in range(1, 11))
@@ -104,6 +106,19 @@ async def test_a_proposal_is_read_first_then_the_buffer_then_the_disk(desk: Desk
     assert await desk.call("read_file", path="a.txt") == "proposed\n"
 
 
+async def test_a_picture_is_shown(desk: Desk) -> None:
+    """The result has the picture; the text says how large it is."""
+    desk.write("a.png", png(30, 20))
+    assert await desk.call("read_file", path="a.png") == "(A picture, 30 × 20 pixels.)"
+    assert desk.last.images == (image_of("image/png", png(30, 20)),)
+
+
+async def test_a_picture_that_is_too_large_is_refused(desk: Desk) -> None:
+    desk.write("a.png", png() + bytes(MAX_BYTES))
+    with pytest.raises(ToolError, match=r"^a.png is too large: the limit for a picture is 5 MB.$"):
+        await desk.call("read_file", path="a.png")
+
+
 async def test_the_offset_counts_lines_from_one(desk: Desk) -> None:
     """docs/plan.md L2: the user sees which file the call reads, and from which line."""
     desk.write("a.txt", TEN)
@@ -172,7 +187,7 @@ async def test_text_in_another_encoding_is_read_as_text(desk: Desk, name: str) -
 
 REFUSED = {
     "binary": b"a\0b",
-    "PNG": b"\x89PNG\r\n\x1a\n\0\0",
+    "HEIC": HEIC,
     "UTF-16 without a byte order mark": "hello".encode("utf-16-le"),
     "invalid UTF-16": b"\xff\xfeabc",
     "control characters": b"\x01\x02\xff",

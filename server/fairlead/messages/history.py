@@ -64,7 +64,8 @@ class History:
         added = tuple(parts)
         if added:
             last = self._messages[-1]
-            self._messages[-1] = replace(last, parts=(*last.parts, *added))
+            # a new list, because readers that compute something for each message expect the same one only to grow
+            self._messages = [*self._messages[:-1], replace(last, parts=(*last.parts, *added))]
 
     def add_reply(self, parts: Iterable[Part]) -> list[Call]:
         """Appends an answer and returns its calls with unique ids, which their results must use.

@@ -69,7 +69,7 @@ def content(value: Message | Decision, forms: Mapping[type, Callable[[Any], Any]
     # the call of a result had its output before
     number = forms[Message]
     parts = (replace(part, output=number(part.output)) if isinstance(part, Result) else part for part in value.parts)
-    return [value.role, *([type(part).__name__, *_row(part)] for part in parts)]
+    return [value.role, *([type(part).__name__, *to_json(_row(part))] for part in parts)]
 
 
 def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> Readers:
