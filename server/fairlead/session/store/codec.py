@@ -52,7 +52,8 @@ def writers(number: Number, earlier: Callable[[Proposal], Proposal | None]) -> M
 
 def _row(value: Any) -> list[Any]:
     """The values of a dataclass without their names, because some classes have very many or very small values."""
-    return [getattr(value, attribute) for _, attribute in names_of(value.__class__)]
+    values = (getattr(value, attribute) for _, attribute in names_of(value.__class__))
+    return [each if isinstance(each, Mapping) else to_json(each) for each in values]
 
 
 def _read_row(readers: Readers, kind: type[T], row: Sequence[Any], **read: Callable[[Any], Any]) -> T:
@@ -69,7 +70,7 @@ def content(value: Message | Decision, forms: Mapping[type, Callable[[Any], Any]
     # the call of a result had its output before
     number = forms[Message]
     parts = (replace(part, output=number(part.output)) if isinstance(part, Result) else part for part in value.parts)
-    return [value.role, *([type(part).__name__, *to_json(_row(part))] for part in parts)]
+    return [value.role, *([type(part).__name__, *_row(part)] for part in parts)]
 
 
 def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> Readers:
@@ -145,8 +146,6 @@ class _Rest:
     gaps: tuple[tuple[int, Origin | None], ...]
 
 
-# the difference between two texts that repeat the names of fields would be long
-_ORIGIN_WRITERS = {Origin: _row}
 _ORIGIN_READERS = Readers({Origin: lambda readers, value, _: _read_row(readers, Origin, value)})
 
 
@@ -167,8 +166,13 @@ def _proposal_texts(proposal: Proposal) -> ProposalTexts:
         _runs(origins.lines),
         _runs(origins.gaps),
     )
-    rest_text = json.dumps(to_json(rest, _ORIGIN_WRITERS), separators=(",", ":"), ensure_ascii=False)
+    # the difference between two texts that repeat the names of fields would be long
+    rest_text = json.dumps([*vars(rest).values()], default=_rest_json, separators=(",", ":"), ensure_ascii=False)
     return ProposalTexts(proposal.base, proposal.current, proposal.proposed, raw_data(raw), rest_text)
+
+
+def _rest_json(value: Origin | frozenset[str]) -> list[Any]:
+    return _row(value) if isinstance(value, Origin) else sorted(value)
 
 
 def _read_proposal(
@@ -176,7 +180,7 @@ def _read_proposal(
 ) -> Proposal:
     if rest_text is None:
         raise ValueError("a proposal without a path")
-    rest = _ORIGIN_READERS.read(_Rest, json.loads(rest_text), "proposal")
+    rest = _read_row(_ORIGIN_READERS, _Rest, json.loads(rest_text))
     max_lines = 1 + max(len(text or "") for text in (base, current, proposed))
     proposal = Proposal(
         path=rest.path,
