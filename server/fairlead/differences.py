@@ -22,7 +22,7 @@ class Form:
     whole: tuple[type, ...] = ()
     """The types of the values that have no parts. They are compared by identity."""
     removed: Callable[[Any], None] = lambda value: None
-    """Called with each value that the new one no longer contains, and that `to_json` was called with before."""
+    """Called with each value that is removed or replaced."""
 
 
 _ABSENT = object()

@@ -132,8 +132,8 @@ async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay:
     folder = storage / "sessions"
     folder.mkdir(parents=True)
     head = f'{{"format":2,"id":"torn","root":"{workspace}"}}\n'
-    torn = head + '{"at":1.0,"title":"Torn","phase":["running",1.0]}\n{"at":2.0,"title":"Th'
-    later = '{"format": 99}\n{"title":"Hidden"}\n'
+    torn = head + '{"at":1.0,"patch":[["/title","Torn"],["/phase","running"]]}\n{"at":2.0,"patch":[["/title","Th'
+    later = '{"format": 99}\n{"patch":[["/title","Hidden"]]}\n'
     odd = {"list.jsonl": "[1]\n", "later.jsonl": later, "bad.jsonl": head + '{"plan": 3}\n'}
     for name, text in {**odd, "torn.jsonl": torn}.items():
         (folder / name).write_text(text)

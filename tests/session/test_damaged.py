@@ -53,7 +53,7 @@ def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def is_proposal(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith('{"path":')
+    return isinstance(value, str) and value.startswith('["/')
 
 
 def put(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
@@ -177,7 +177,7 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
     False,
 )
 @example([saying("x")], lambda data, _: data.replace(b'["Prompt","x"', b'["Prompt","x",true'), 0, False)
-@example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b'\\"lines\\":[[1', b'\\"lines\\":[[1e9'), 0, True)
+@example([proposing("/ws/a.txt", "x")], lambda data, _: data.replace(b"[],[[1", b"[],[[1e9"), 0, True)
 @example([saying("x")], lambda data, _: data + b"[" * 100_000 + b"\n", 0, True)
 @example(
     [planning(["", ""]), planning([""]), recording("1", "")], lambda data, n: with_an_odd_value(data, n, None), 2, False
