@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.decisions import FOLDER_REMOVED
@@ -182,6 +182,7 @@ TREES = st.lists(st.sampled_from(["a/f", "a/g", "a/c/f", "b/f", "b/d/f", "x"]), 
 
 
 @settings(max_examples=15)
+@example(["a/f", "b/d/f"], ["rm -rf a", "mv b/d a"], EDITORS[0])
 @given(TREES, st.lists(COMMANDS, min_size=1, max_size=4), st.sampled_from(EDITORS))
 def test_folders_are_those_of_a_plain_copy(paths: list[str], commands: list[str], editor: type[Editor]) -> None:
     """Each command sees the folders that the commands before it left. After all is accepted, the disk has the same

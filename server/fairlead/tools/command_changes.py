@@ -100,7 +100,11 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
     paths: list[str] = []
     failed: list[str] = [f"{change.path} ({change.not_proposed})" for change in changes.files if change.not_proposed]
     proposable = [change for change in changes.files if not change.not_proposed]
-    renames = dict(_renames(proposable))
+    renames = {
+        old: change
+        for old, change in _renames(proposable)
+        if _is_free(files, roots.path_of(old), roots.path_of(change.path))
+    }
     targets = {change.path for change in renames.values()}
     emptied_before = emptied_folders(files)
     yielder = Yielder()
@@ -154,6 +158,12 @@ def _renames(changes: Sequence[Change]) -> Iterator[tuple[str, Change]]:
             old = deleted.pop((change.after.data, _is_executable(change.after)), None)
             if old is not None:
                 yield old.path, change
+
+
+def _is_free(files: Files, path: Path, new_path: Path) -> bool:
+    """Whether a rename can be proposed. It cannot if the removal of the user's file at the new path is proposed."""
+    own = files.changes.for_target(str(path))
+    return not files.describe_removal(new_path) or (own is not None and own.path == str(new_path))
 
 
 def _is_executable(entry: Entry) -> bool:
