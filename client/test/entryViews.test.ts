@@ -240,8 +240,8 @@ test("the context from the editor is shown as plain text, and can be restored", 
 test("a note about feedback says what the feedback is about", () => {
   const { session, send } = running();
   const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
-  const notes = ["review", "plan_changed", "files_changed", "new_errors", "something_else"].map((tag) => {
-    send({ ...feedback, sessionId: "s", text: `<${tag}>\nx\n</${tag}>` });
+  const notes = ["review", "plan", "files", "new_errors", "something_else"].map((about) => {
+    send({ ...feedback, sessionId: "s", about });
     const entry = session.entries.at(-1);
     return entry?.kind === "note" && entry.text;
   });
@@ -259,7 +259,7 @@ test("all rules that the agent reads are listed in one entry", () => {
   const rules = params<Extract<AgentEvent, { kind: "rules" }>>("event.rules");
   const feedback = params<Extract<AgentEvent, { kind: "feedback" }>>("event.feedback");
   send({ ...rules, sessionId: "s" });
-  send({ ...feedback, sessionId: "s", text: '<rules file="src/AGENTS.md">\nUse tabs.\n</rules>' });
+  send({ ...feedback, sessionId: "s", about: "rules" });
   const views = viewsOf(session).slice(1);
   assert.deepEqual(
     views.map((view) => view.kind === "rules" && view.files.map(({ label }) => label)),

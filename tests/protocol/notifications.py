@@ -65,7 +65,7 @@ def run_events() -> Iterator[Golden]:
         events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
         events.ReminderSent(REMINDER),
         events.Steered("用您好 (say it politely)"),
-        events.FeedbackSent(FEEDBACK),
+        events.FeedbackSent("review", FEEDBACK),
         events.Retry(1, 0.5, "The model is overloaded."),
         events.UsageReported(A_USAGE, 0.0042, 9810, 200_000),
         events.Compacted("Old tool results were cleared from the conversation (about 80,000 tokens)."),

@@ -200,12 +200,12 @@ export function endEntry({ stopReason, message, record, error }: RunEnd): EndEnt
   return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
 }
 
-/** What the conversation shows for feedback, by the tag with which the feedback begins (docs/protocol.md). */
+/** What the conversation shows for feedback, by what it is about (docs/protocol.md). */
 const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
-  user_message: t("Message delivered."),
+  message: t("Message delivered."),
   review: t("The agent was told about your decisions."),
-  plan_changed: t("The agent was told about your changes to the plan."),
-  files_changed: t("The agent was told which files have changed."),
+  plan: t("The agent was told about your changes to the plan."),
+  files: t("The agent was told which files have changed."),
   new_errors: t("The agent was told about new errors in its proposals."),
   folders: t("The agent was told which folders are open."),
 };
@@ -269,9 +269,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       session.entries.push({ kind: "rules", files: event.files });
       break;
     case "feedback": {
-      if (event.text.startsWith("<rules ")) break; // shown as the event "rules"
-      const tag = /^<(\w+)/.exec(event.text)?.[1] ?? "";
-      session.entries.push({ kind: "note", text: FEEDBACK_NOTES[tag] ?? t("The agent was told about your changes.") });
+      if (event.about === "rules") break; // shown as the event "rules"
+      const text = FEEDBACK_NOTES[event.about] ?? t("The agent was told about your changes.");
+      session.entries.push({ kind: "note", text });
       break;
     }
     case "retry": {

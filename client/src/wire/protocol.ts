@@ -859,14 +859,15 @@ export interface Steered extends EventHead {
   readonly text: string;
 }
 
-/**
- * What the model reads between rounds: the user's message (`<user_message>`), review (`<review>`) and changes to the
- * plan (`<plan_changed>`), files that changed since the model read them (`<files_changed>`), errors that its proposals
- * cause (`<new_errors>`), the folders of a workspace that has several (`<folders>`), and the project's rules for a
- * folder (`<rules file="...">`).
- */
+/** What the model reads between rounds without having asked for it. */
 export interface FeedbackSent extends EventHead {
   readonly kind: "feedback";
+  /**
+   * `message`: what the user said. `review`: what the user decided. `plan`: what the user changed in the plan. `files`:
+   * the files that changed since the model read them. `new_errors`: errors that its proposals cause. `folders`: the
+   * folders of a workspace that has several. `rules`: the project's rules for a folder. More may be added.
+   */
+  readonly about: string;
   readonly text: string;
 }
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fairlead.agent.model import Usage
 from fairlead.edits.selection import Change
+from fairlead.messages.parts import NoteKind
 from fairlead.plan.evidence import CommandRun
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
@@ -242,6 +243,7 @@ class FeedbackSent(_OfRun):
     It is about the user's messages, decisions or edits, the workspace's folders or rules, or new errors.
     """
 
+    about: Literal["message"] | NoteKind
     text: str
 
 

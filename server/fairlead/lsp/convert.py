@@ -359,8 +359,8 @@ def _text_event(
             return {**head, "kind": "reminder", "text": text}
         case events.Steered(text):
             return {**head, "kind": "steered", "text": text}
-        case events.FeedbackSent(text):
-            return {**head, "kind": "feedback", "text": text}
+        case events.FeedbackSent(about, text):
+            return {**head, "kind": "feedback", "about": about, "text": text}
         case events.Compacted(text):
             return {**head, "kind": "room_made", "text": text}
 

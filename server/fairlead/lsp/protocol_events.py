@@ -191,13 +191,14 @@ class Steered(EventHead):
 
 
 class FeedbackSent(EventHead):
-    """What the model reads between rounds: the user's message (`<user_message>`), review (`<review>`) and changes to
-    the plan (`<plan_changed>`), files that changed since the model read them (`<files_changed>`), errors that its
-    proposals cause (`<new_errors>`), the folders of a workspace that has several (`<folders>`), and the project's rules
-    for a folder (`<rules file="...">`).
-    """
+    """What the model reads between rounds without having asked for it."""
 
     kind: Literal["feedback"]
+    about: str
+    """`message`: what the user said. `review`: what the user decided. `plan`: what the user changed in the plan.
+    `files`: the files that changed since the model read them. `new_errors`: errors that its proposals cause. `folders`:
+    the folders of a workspace that has several. `rules`: the project's rules for a folder. More may be added.
+    """
     text: str
 
 

@@ -29,7 +29,7 @@ class FeedbackHook(Hook):
     async def before_request(self) -> Sequence[Prompt | Note]:
         feedback = await self._take()
         for part in feedback:
-            self._emit(FeedbackSent(part.text))
+            self._emit(FeedbackSent("message" if isinstance(part, Prompt) else part.kind, part.text))
         return feedback
 
     async def before_end(self) -> Sequence[Prompt | Note]:
