@@ -218,8 +218,8 @@ test("of 10,000 messages, only the last are sent at first, then what has changed
   const first = feed.next(session);
   assert.deepEqual([first?.isNew, first?.first, first?.changed.length], [true, 10_000 - PAGE_SIZE, PAGE_SIZE]);
   assert.equal(feed.next(session), undefined);
-  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "text", text: "a" });
-  store.addEvent({ sessionId: "s", seq: 2, runId: "run1", kind: "text", text: "b" });
+  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "text", restarts: false, text: "a" });
+  store.addEvent({ sessionId: "s", seq: 2, runId: "run1", kind: "text", restarts: false, text: "b" });
   assert.deepEqual(feed.next(session)?.changed, [[10_000, { kind: "answer", body: { text: "ab", omitted: 0 } }]]);
   feed.showFrom(10_000 - 2 * PAGE_SIZE);
   const earlier = feed.next(session);
@@ -264,10 +264,11 @@ test("a rewind removes the entries from its prompt on, and the feed sends those 
       runId: "run1",
       kind: "run_started",
       model: "m",
+      recording: null,
       checkpoint,
       workDoneToken: null,
     });
-    store.addEvent({ sessionId: "s", seq: seq + 1, runId: "run1", kind: "text", text: `answer to ${text}` });
+    store.addEvent({ sessionId: "s", seq: seq + 1, runId: "run1", kind: "text", restarts: false, text: `answer to ${text}` });
     return session;
   };
   started("One", 1, 1);
@@ -313,13 +314,14 @@ test("a new session shows nothing until a task begins, even while events of othe
   const store = new Store();
   store.startRun("s", "One");
   store.showNone();
-  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "text", text: "a" });
+  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "text", restarts: false, text: "a" });
   store.addEvent({
     sessionId: "other",
     seq: 1,
     runId: "run1",
     kind: "run_started",
     model: "m",
+    recording: null,
     checkpoint: null,
     workDoneToken: null,
   });

@@ -133,12 +133,10 @@ test("the status bar counts what waits for the user in all sessions, names the f
   assert.equal(statusLines(store)[0], "debug-pause Agent paused");
 });
 
-test("the status bar marks a recording in place of the model, but not a model with a similar name", () => {
+test("the status bar marks a recording in place of the model", () => {
   const { store, session } = running();
-  session.model = "replay (greet.replay.yaml)";
+  session.recording = "greet.replay.yaml";
   assert.equal(statusLines(store)[0], "sync~spin Agent (replay)");
-  session.model = "replay-7b";
-  assert.equal(statusLines(store)[0], "sync~spin Agent");
 });
 
 test("the text about the files to review is short", () => {

@@ -15,7 +15,7 @@ if sys.platform == "win32":
 
 from fairlead.session.state import SessionState
 from fairlead.session.store import journal, journal_files, lock
-from fairlead.session.store.journal import Journals
+from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.shell.sandbox.probe import BUBBLEWRAP
 from support.forks import at_one_moment, killed_at_each_line
@@ -204,8 +204,8 @@ def test_fault_52_an_expired_session_that_was_used_since_is_not_removed(tmp_path
 def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: Path) -> None:
     """docs/faults.md 52: a session that was opened when its lock could not be created stays read-only, even after
     another process has locked it."""
-    warnings: list[str] = []
-    journals = Journals(tmp_path, warnings.append)
+    reports: list[SavingChanged] = []
+    journals = Journals(tmp_path, report=reports.append)
     first = journals.new(ID, ROOT)
     first.write(SessionState("x", "running"))
     first.close()
@@ -219,7 +219,7 @@ def test_fault_52_without_its_lock_nothing_is_written_into_a_journal(tmp_path: P
     before = (tmp_path / f"{ID}.jsonl").read_bytes()
     unlocked.write(SessionState("y", "running"))
     assert (tmp_path / f"{ID}.jsonl").read_bytes() == before
-    assert "open elsewhere" in warnings[0]
+    assert "open elsewhere" in reports[0].message
     owner.close()
 
 

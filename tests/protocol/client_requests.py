@@ -21,6 +21,7 @@ from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
+from fairlead.session.store.journal import SavingChanged
 from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, a_session_record, a_smallest_set, proposals
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
@@ -60,6 +61,8 @@ def requests() -> Iterator[Golden]:
     yield _answers("sessions.create.result", wire.CREATE_SESSION, {"sessionId": SESSION})
     a_list = convert.sessions(THE_SESSIONS)
     yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list)
+    changed = SavingChanged(SESSION, False, "This session cannot be saved: No space left on device (/x).")
+    yield Golden("saving", wire.SAVING, "server-to-client", "params", convert.saving(changed))
     yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
     yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list)
     for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):

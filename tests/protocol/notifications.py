@@ -97,7 +97,7 @@ def progress() -> Iterator[Golden]:
     run_progress = Progress(client.protocol)
     run_progress.begin_run(SESSION, "run-1", can_create=False)
     for event in (
-        events.RunStarted("replay (greet.replay.yaml)", 1),
+        events.RunStarted("replay (greet.replay.yaml)", 1, "greet.replay.yaml"),
         a_plan_state(7),
         events.RunFinished("cancelled"),
     ):

@@ -20,7 +20,7 @@ from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, DecisionLog, FileDecision
 from fairlead.session.state import SessionState
 from fairlead.session.store.entries import EntryEncoder, read_entries
-from fairlead.session.store.journal import SMALL_BYTES, Journals
+from fairlead.session.store.journal import SMALL_BYTES, Journals, SavingChanged
 from fairlead.session.store.lock import Locked
 from fairlead.session.store.reader import JournalInfo
 from session.states import ID, ROOT, Change, changes, planning, proposing, recording, same, saying, states
@@ -201,10 +201,9 @@ def max_file_size(size: int) -> Iterator[None]:
 def test_a_full_disk_is_reported_once_and_retried(tmp_path: Path) -> None:
     """A failed write is reported once, with the session and the folder, and the last complete line stays. When there
     is space again, everything is written, and that is reported."""
-    warnings: list[str] = []
-    recovered: list[str] = []
+    reports: list[SavingChanged] = []
     now = [100.0]
-    journals = Journals(tmp_path, warnings.append, recovered.append, clock=lambda: now[0])
+    journals = Journals(tmp_path, report=reports.append, clock=lambda: now[0])
     journal = journals.new(ID, ROOT)
     one = SessionState("x", "running")
     journal.write(one)
@@ -215,18 +214,17 @@ def test_a_full_disk_is_reported_once_and_retried(tmp_path: Path) -> None:
         assert file_of(journals).stat().st_size == size
         now[0] += 10
         journal.write(two)
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"The session “x” cannot be saved: File too large ({tmp_path}).")
-    assert recovered == []
+    assert [(report.session_id, report.saved) for report in reports] == [(ID, False)]
+    assert reports[0].message.startswith(f"The session “x” cannot be saved: File too large ({tmp_path}).")
     journal.write(saying("z")(two))  # too early to retry
     assert file_of(journals).stat().st_size == size
     now[0] += 10
     three = saying("z")(two)
     journal.write(three)
-    assert (len(warnings), recovered) == (1, ["The session “x” is saved again."])
+    assert reports[1:] == [SavingChanged(ID, True, "The session “x” is saved again.")]
     with max_file_size(size):
         journal.write(saying("more")(three))
-    assert len(warnings) == 2
+    assert [report.saved for report in reports] == [False, True, False]
     journal.close()
     assert same(loaded(journals), three)
 

@@ -64,6 +64,8 @@ export interface Session {
   title: string;
   /** The model of the last run, or `replay (FILE)` for a recording; empty before the first run in this window. */
   model: string;
+  /** The file name of the recording that replaces the model; empty if there is none, or no run has started. */
+  recording: string;
   /**
    * Whether a run that this window started is going on. False as soon as the user stops it, even if the server is still
    * ending it.
@@ -149,6 +151,7 @@ export function newSession(id: string, isStarting = false): Session {
     id,
     title: "",
     model: "",
+    recording: "",
     running: false,
     isStarting,
     row: undefined,
@@ -167,16 +170,6 @@ export function newSession(id: string, isStarting = false): Session {
     stoppedRuns: new Map(),
   };
 }
-
-/**
- * Returns the file name of the recording that replaces the session's model; empty if there is none, or no run has
- * started.
- */
-export function recordingOf(session: Session | undefined): string {
-  return /^replay \((.*)\)$/.exec(session?.model ?? "")?.[1] ?? "";
-}
-
-export const isReplay = (session: Session | undefined): boolean => recordingOf(session) !== "";
 
 /**
  * Marks the current run as ended, and adds its end to the conversation. Also removes the run's approvals and all
@@ -224,6 +217,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
   switch (event.kind) {
     case "run_started":
       session.model = event.model;
+      session.recording = event.recording ?? "";
       if (event.checkpoint !== null) setCheckpoint(session, event.checkpoint);
       break;
     case "text":

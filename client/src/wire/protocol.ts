@@ -46,6 +46,7 @@ export const method = {
   editsChanged: "agent/edits/changed",
   event: "agent/event",
   sessions: "agent/sessions",
+  saving: "agent/saving",
   approve: "agent/approve",
   ask: "agent/ask",
   claims: "agent/editor/claims",
@@ -137,6 +138,11 @@ export interface AdoptResult {
 
 export interface TestResult {
   readonly model: string;
+}
+
+export interface SavingParams {
+  readonly sessionId: string;
+  readonly saved: boolean;
 }
 
 /** A message of the conversation, or a tool call. */
@@ -704,6 +710,8 @@ export interface RunStarted extends EventHead {
   readonly kind: "run_started";
   /** The model's name, or `replay (FILE)` for a recording. */
   readonly model: string;
+  /** The file name of the recording that replaces the model; `null`: there is none. */
+  readonly recording: string | null;
   /**
    * The param of `agent/sessions/rewind` that restores the state before this run's prompt; `null` for a run with
    * `continue`.
@@ -748,12 +756,16 @@ export interface RoundStarted extends EventHead {
 export interface TextReceived extends EventHead {
   readonly kind: "text";
   readonly text: string;
+  /** It is a note of Fairlead: the connection broke, and the answer starts again after the note. */
+  readonly restarts: boolean;
 }
 
 /** A piece of the model's thinking, if the model shows it. */
 export interface ThinkingReceived extends EventHead {
   readonly kind: "thinking";
   readonly text: string;
+  /** As in `text`. */
+  readonly restarts: boolean;
 }
 
 /** Before a call is run or refused. */
@@ -766,6 +778,8 @@ export interface ToolStarted extends EventHead {
   readonly input: Readonly<Record<string, unknown>>;
   /** The files in the workspace that the call names. */
   readonly locations: readonly Location[];
+  /** It is not run because of how the model's answer ended, for example because it was cut off. */
+  readonly refused: boolean;
 }
 
 /** A command starts. For a command of `agent/checks/run` or `agent/checks/minimize`, there is no `tool_started`. */

@@ -39,6 +39,8 @@ class Agent:
     """The stopped calls of the session's earlier runs (L16)."""
     checkpoint: int | None = None
     """See `RunStarted`."""
+    recording: str | None = None
+    """See `RunStarted`."""
     mode: Mode = "agent"
     """Decides which tools may run."""
 

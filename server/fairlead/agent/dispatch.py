@@ -69,7 +69,9 @@ class Dispatcher:
     def refuse(self, call: Call, reason: str) -> Result:
         """Answers a call with an error instead of running it. The user sees it like any other call."""
         tool = self.tools.get(call.name)
-        self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", call.name, call.input, ()))
+        self.emit(
+            ToolStarted(call.id, call.name, tool.kind if tool else "other", call.name, call.input, (), refused=True)
+        )
         self.emit(ToolFinished(call.id, True, reason))
         return Result(call.id, reason, is_error=True)
 

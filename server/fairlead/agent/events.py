@@ -51,6 +51,8 @@ class RunStarted(_OfRun):
 
     None if the run continues an earlier run or starts the work on an approved plan: its prompt is not the user's.
     """
+    recording: str | None = None
+    """The name of the recording that replaces the model; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class Text(_OfRun):
     """A piece of the model's answer."""
 
     text: str
+    restarts: bool = False
+    """As in `TextDelta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class Thinking(_OfRun):
     """A piece of the model's thinking."""
 
     text: str
+    restarts: bool = False
+    """As in `TextDelta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,8 @@ class ToolStarted(_OfRun):
     title: str
     input: dict[str, Any]
     locations: tuple[Location, ...]
+    refused: bool = False
+    """Whether it does not run because of how the model's answer ended (docs/plan.md L13)."""
 
 
 @dataclass(frozen=True, slots=True)

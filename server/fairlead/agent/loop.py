@@ -55,7 +55,7 @@ class Run:
         """
         agent = self._agent
         agent.plan.begin_run()
-        agent.emit(RunStarted(agent.model.name, agent.checkpoint))
+        agent.emit(RunStarted(agent.model.name, agent.checkpoint, agent.recording))
         agent.history.add_user_message(prompt)
         try:
             ending = await self._rounds()

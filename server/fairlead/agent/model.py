@@ -116,6 +116,8 @@ class TextDelta:
     """A piece of the answer's text."""
 
     text: str
+    restarts: bool = False
+    """Whether it is a note that the answer starts again, so that the text before it is not part of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ class ThinkingDelta:
     """A piece of the answer's thinking."""
 
     text: str
+    restarts: bool = False
+    """As in `TextDelta`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ CALL_AS_TEXT = (
 )
 CALL_AS_TEXT_SHOWN = "\n\n(The model wrote this call of {name} as text, so it was not run. The model is informed.)\n\n"
 
-_REFUSED_ANSWER = "Not run: the answer "
 CUT_OFF_CALL = (
-    f"{_REFUSED_ANSWER}was cut off by the output limit before it was complete. Send the call again, in smaller pieces."
+    "Not run: the answer was cut off by the output limit before it was complete. Send the call again, in smaller "
+    "pieces."
 )
-UNREQUESTED_CALL = _REFUSED_ANSWER + "ended with stop reason '{reason}', which runs no calls. Send the call again."
+UNREQUESTED_CALL = "Not run: the answer ended with stop reason '{reason}', which runs no calls. Send the call again."
 REPEATED_CALL = (
     "Not run: the same call was made just before, and its result would be the same. "
     "Use the result you have, try another way, or finish."
@@ -51,8 +51,3 @@ The proposals now:
 {proposals}
 </summary>"""
 NO_SUMMARY = "(It could not be summarized. Read what you need again before you continue.)"
-
-
-def is_of_refused_answer(result: str) -> bool:
-    """Whether a result says that its call did not run because of how the model's answer ended (docs/plan.md L13)."""
-    return result.startswith(_REFUSED_ANSWER)

@@ -95,11 +95,11 @@ class Requests:
         async with aclosing(self._agent.model.stream(request)) as stream:
             async for event in stream:
                 match event:
-                    case TextDelta(text) if is_shown:
+                    case TextDelta(text, restarts) if is_shown:
                         self._text.write(text)
-                        self._agent.emit(Text(text))
-                    case ThinkingDelta(text) if is_shown:
-                        self._agent.emit(Thinking(text))
+                        self._agent.emit(Text(text, restarts))
+                    case ThinkingDelta(text, restarts) if is_shown:
+                        self._agent.emit(Thinking(text, restarts))
                     case Used(usage):
                         self._agent.meter.add(usage)
                     case Retrying(attempt, delay, reason):

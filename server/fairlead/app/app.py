@@ -25,7 +25,7 @@ from fairlead.session.report.listing import Row
 from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
-from fairlead.session.store.journal import Journals
+from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Roots
@@ -42,8 +42,8 @@ class FrontEnd(Protocol):
         """Reports a problem that is not the result of a request."""
         ...
 
-    def show_info(self, text: str) -> None:
-        """Reports that a problem is solved."""
+    def report_saving(self, changed: SavingChanged) -> None:
+        """Reports that a session can no longer be saved, or is saved again."""
         ...
 
     def subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
@@ -96,7 +96,7 @@ class App:
             Settings(),
             CommandLayers(storage or state_folder(), front_end.show_warning),
             watch=self._watcher.watch,
-            journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.show_info),
+            journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),
             trusted=start.is_trusted,
             restores_sessions=start.restores_sessions,

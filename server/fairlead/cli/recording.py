@@ -4,8 +4,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlead.agent.model import Stop, Usage
-from fairlead.agent.prompts import is_of_refused_answer
-from fairlead.models.common.retry import RESTARTED
 from fairlead.models.recording import Recording, Turn
 
 STOPS: dict[str, Stop] = {"max_tokens": "cut_off", "refusal": "refused"}
@@ -61,13 +59,11 @@ class ConversationRecorder:
     def _add(self, kind: str, event: dict[str, Any], answer: _Answer) -> None:
         match kind:
             case "text":
-                answer.text += event["text"]
+                answer.text = "" if event["restarts"] else answer.text + event["text"]
             case "thinking":
-                answer.thinking += event["text"]
-            case "tool_started":
+                answer.thinking = "" if event["restarts"] else answer.thinking + event["text"]
+            case "tool_started" if not event["refused"]:
                 answer.calls[event["toolCallId"]] = event["name"], event["input"]
-            case "tool_finished" if event["isError"] and is_of_refused_answer(event["text"]):
-                answer.calls.pop(event["toolCallId"], None)
             case "room_made":
                 answer.is_complete = False  # the usage so far was that of a summary
             case "usage":
@@ -82,9 +78,6 @@ class ConversationRecorder:
                 answer.usage += added
                 if not added.requests:
                     return  # the tokens are those of an answer that broke off or was stopped
-                # after a broken attempt, only what follows was in the answer
-                answer.text = answer.text.rpartition(RESTARTED)[2]
-                answer.thinking = answer.thinking.rpartition(RESTARTED)[2]
                 answer.is_complete = True
             case _:
                 pass

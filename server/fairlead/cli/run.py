@@ -44,7 +44,6 @@ from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
 from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
-from fairlead.session.store.saving_messages import says_saved
 from fairlead.workspace.replace_file import replace_file
 
 DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
@@ -344,6 +343,8 @@ class Run:
             case wire.EDITS:
                 self._edits = params  # type: ignore[assignment]  as above
                 self._transcript.on_edits(params)  # type: ignore[arg-type]  as above
+            case wire.SAVING:
+                self._is_saved = params["saved"]
             case wire.EVENT:
                 if params["kind"] == "run_started" and not self._options.replay:
                     self._display.show(model_lines(params["model"], self._options, self._display))
@@ -353,8 +354,6 @@ class Run:
                 if self._recorder is not None:
                     self._recorder.add_event(params)
             case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
-                saved = says_saved(params["message"])
-                self._is_saved = self._is_saved if saved is None else saved
                 self._transcript.note(params["message"], style="yellow")
             case _:
                 pass

@@ -30,6 +30,7 @@ from fairlead.positions import code_units
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
+from fairlead.session.store.journal import SavingChanged
 from fairlead.text_lines import split_lines
 from fairlead.workspace.editor import SEVERITIES, FileEdit
 from fairlead.workspace.errors import WorkspaceError
@@ -42,6 +43,10 @@ SNIPPET_LENGTH = 80
 def sessions(rows: Sequence[Row]) -> states.SessionListWire:
     """The list of sessions."""
     return {"sessions": [session_row(row) for row in rows]}
+
+
+def saving(changed: SavingChanged) -> wire.SavingParams:
+    return {"sessionId": changed.session_id, "saved": changed.saved}
 
 
 def session_row(row: Row) -> states.SessionRowWire:
@@ -295,11 +300,12 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
 def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token: int | str | None) -> AgentEvent:
     """The params of an `agent/event`. `token` is the work-done token of the run; None if it has none."""
     match value:
-        case events.RunStarted(model, checkpoint):
+        case events.RunStarted(model, checkpoint, recording):
             return {
                 **head,
                 "kind": "run_started",
                 "model": model,
+                "recording": recording,
                 "checkpoint": checkpoint,
                 "workDoneToken": token,
             }
@@ -315,6 +321,7 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "title": value.title,
                 "input": value.input,
                 "locations": _locations(roots, value.locations),
+                "refused": value.refused,
             }
         case events.ToolOutput(call_id, text):
             return {**head, "kind": "tool_output", "toolCallId": call_id, "text": text}
@@ -351,10 +358,10 @@ def _text_event(
             return {**head, "kind": "rules", "files": rules}
         case events.ContextSent(title, text):
             return {**head, "kind": "context", "title": title, "text": text}
-        case events.Text(text):
-            return {**head, "kind": "text", "text": text}
-        case events.Thinking(text):
-            return {**head, "kind": "thinking", "text": text}
+        case events.Text(text, restarts):
+            return {**head, "kind": "text", "text": text, "restarts": restarts}
+        case events.Thinking(text, restarts):
+            return {**head, "kind": "thinking", "text": text, "restarts": restarts}
         case events.ReminderSent(text):
             return {**head, "kind": "reminder", "text": text}
         case events.Steered(text):

@@ -55,9 +55,9 @@ class Progress:
     def on_event(self, session_id: str, event: SessionEvent) -> None:
         """Reports the start, the current item and the end of a run."""
         match event:
-            case RunStarted(model) if session_id not in self._runs:
+            case RunStarted(model, _, recording) if session_id not in self._runs:
                 self._runs[session_id] = event.run_id
-                self._titles[session_id] = f"Fairlead: {model}" if model.startswith("replay") else "Fairlead"
+                self._titles[session_id] = f"Fairlead: {model}" if recording else "Fairlead"
                 self._begin(session_id)
             case PlanChanged(_, state):
                 self._plans[session_id] = state

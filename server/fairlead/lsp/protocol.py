@@ -50,6 +50,8 @@ EDITS_CHANGED = "agent/edits/changed"
 """The difference from the last `agent/edits` or `agent/edits/changed` of the session."""
 EVENT = "agent/event"
 SESSIONS = "agent/sessions"
+SAVING = "agent/saving"
+"""A session can no longer be saved, or is saved again. `window/showMessage` tells the user."""
 
 # requests from the server
 APPROVE = "agent/approve"
@@ -175,6 +177,11 @@ class AdoptResult(TypedDict):
 
 class TestResult(TypedDict):
     model: str
+
+
+class SavingParams(TypedDict):
+    sessionId: str
+    saved: bool
 
 
 class LineWire(TypedDict):

@@ -22,6 +22,8 @@ class RunStarted(EventHead):
     kind: Literal["run_started"]
     model: str
     """The model's name, or `replay (FILE)` for a recording."""
+    recording: str | None
+    """The file name of the recording that replaces the model; `null`: there is none."""
     checkpoint: int | None
     """The param of `agent/sessions/rewind` that restores the state before this run's prompt; `null` for a run with
     `continue`.
@@ -70,6 +72,8 @@ class TextReceived(EventHead):
 
     kind: Literal["text"]
     text: str
+    restarts: bool
+    """It is a note of Fairlead: the connection broke, and the answer starts again after the note."""
 
 
 class ThinkingReceived(EventHead):
@@ -77,6 +81,8 @@ class ThinkingReceived(EventHead):
 
     kind: Literal["thinking"]
     text: str
+    restarts: bool
+    """As in `text`."""
 
 
 class ToolStarted(EventHead):
@@ -90,6 +96,8 @@ class ToolStarted(EventHead):
     input: dict[str, Any]
     locations: list[LocationWire]
     """The files in the workspace that the call names."""
+    refused: bool
+    """It is not run because of how the model's answer ended, for example because it was cut off."""
 
 
 class CommandStarted(EventHead):

@@ -53,5 +53,6 @@ SERVER_NOTIFICATIONS: Mapping[str, Any] = {
     wire.PLAN_CHANGED: states.ChangedWire,
     wire.EDITS_CHANGED: states.ChangedWire,
     wire.SESSIONS: states.SessionListWire,
+    wire.SAVING: wire.SavingParams,
     wire.EVENT: AgentEvent,
 }

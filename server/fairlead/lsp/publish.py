@@ -96,7 +96,7 @@ def _stream(event: SessionEvent) -> Any:
     """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
     match event:
         case Text() | Thinking():
-            return type(event), event.run_id
+            return type(event), event.run_id, event.restarts
         case ToolOutput(call_id):
             return ToolOutput, call_id
         case _:

@@ -22,6 +22,7 @@ from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
+from fairlead.session.store.journal import SavingChanged
 
 
 class AgentServer:
@@ -74,8 +75,10 @@ class AgentServer:
     def show_warning(self, text: str) -> None:
         self.connection.show_message(types.MessageType.Warning, f"Fairlead: {text}")
 
-    def show_info(self, text: str) -> None:
-        self.connection.show_message(types.MessageType.Info, f"Fairlead: {text}")
+    def report_saving(self, changed: SavingChanged) -> None:
+        level = types.MessageType.Info if changed.saved else types.MessageType.Warning
+        self.connection.show_message(level, f"Fairlead: {changed.message}")
+        self.protocol.send_notification(wire.SAVING, convert.saving(changed))
 
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.capabilities.sessions:

@@ -68,6 +68,12 @@ class SessionModel:
         self.window.begin_run(context_tokens or window_of(self._model.name) if choice.replay is None else None)
         return self._model
 
+    @property
+    def recording(self) -> str | None:
+        """The name of the recording that replaces the model; None if there is none, or before the first run."""
+        replay = self._choice.replay if self._choice is not None else None
+        return replay.name if replay is not None else None
+
     async def connect(self) -> None:
         """Connects in advance, so that the next request is faster. Does nothing before the first run."""
         if self._model is not None:

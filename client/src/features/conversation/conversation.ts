@@ -16,7 +16,7 @@ import { stateView } from "./stateView";
 import { relative } from "../../ui/folders";
 import { modelLabel } from "../../server/modelChoices";
 import { configuredCloud } from "../../server/settings";
-import { isReplay, type Change, type PromptEntry, type Session } from "../../state/session";
+import type { Change, PromptEntry, Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import { showError, showHeader, showInformation } from "../../ui/show";
@@ -291,7 +291,7 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     const settings = vscode.workspace.getConfiguration("fairlead");
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
-    const isFixed = session !== undefined && session.model !== "" && (session.running || isReplay(session));
+    const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
     const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
     const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { cardView, type Card } from "./cards";
 import type { PromptView, StateView } from "./messages";
 import { isBlocked } from "../../state/waiting";
-import { recordingOf, type Session } from "../../state/session";
+import type { Session } from "../../state/session";
 import { usageSummary } from "../../ui/format";
 import { activityText } from "../../ui/sessionTexts";
 import { withVisibleTexts } from "../../ui/shownText";
@@ -21,7 +21,7 @@ export function stateView(
   return {
     ...withVisibleTexts({
       title: session?.title ?? "",
-      replay: recordingOf(session),
+      replay: session?.recording ?? "",
       isRunning: session?.running ?? false,
       doing: session?.running ? doingText(session) : "",
     }),

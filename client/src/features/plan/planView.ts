@@ -17,7 +17,6 @@ import {
 import type { PlanRow } from "../../ui/stepRow";
 import type { ApproveParams, AskParams } from "../../wire/protocol";
 import { configuredCloud } from "../../server/settings";
-import { isReplay } from "../../state/session";
 import type { Store } from "../../state/store";
 import { isWorking, openRequests } from "../../state/waiting";
 import { StepClock } from "./stepClock";
@@ -194,7 +193,7 @@ function contextValue({ item, reviewable }: StepNode): string {
 /** Returns the text above the rows; empty if there is nothing to say. */
 function message(session: Store["active"]): string {
   if (!session) return "";
-  const replay = isReplay(session) ? t("Replay: a recorded conversation replaces the model.") : "";
+  const replay = session.recording !== "" ? t("Replay: a recorded conversation replaces the model.") : "";
   const status =
     session.plan && session.plan.total > 0
       ? ""

@@ -5,7 +5,7 @@ import { planCount } from "../../ui/stepRow";
 import { describeApproval } from "../../ui/approvalTexts";
 import { sessionName } from "../../ui/sessionTexts";
 import { isWorking, needsDecision, pauseReason, waitingCount } from "../../state/waiting";
-import { isReplay, type Session } from "../../state/session";
+import type { Session } from "../../state/session";
 import { contextUsage, countText, usageSummary } from "../../ui/format";
 import { lineText } from "../../ui/shownText";
 
@@ -41,7 +41,7 @@ export function statusTexts(
         : [activeText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");
   return {
     icon,
-    text: `${what}${isReplay(active) ? t(" (replay)") : ""}`,
+    text: `${what}${active?.recording ? t(" (replay)") : ""}`,
     tooltip: tooltip(active, sessions, relative),
     isWaiting: waiting > 0,
   };

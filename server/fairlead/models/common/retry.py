@@ -79,7 +79,7 @@ class _ShownAnswer:
     """The text and the thinking of an answer that the user has seen."""
 
     def __init__(self) -> None:
-        self._text, self._thinking = _ShownText(), _ShownText()
+        self._text, self._thinking = _ShownText(TextDelta), _ShownText(ThinkingDelta)
 
     def restart(self) -> None:
         self._text.restart()
@@ -89,12 +89,12 @@ class _ShownAnswer:
         """What to show of the next event (`_ShownText`). A reply ends the answer."""
         match event:
             case TextDelta(text):
-                yield from map(TextDelta, self._text.unseen(text))
+                yield from self._text.unseen(text)
             case ThinkingDelta(text):
-                yield from map(ThinkingDelta, self._thinking.unseen(text))
+                yield from self._thinking.unseen(text)
             case Reply():
-                yield from map(ThinkingDelta, self._thinking.unrepeated())
-                yield from map(TextDelta, self._text.unrepeated())
+                yield from self._thinking.unrepeated()
+                yield from self._text.unrepeated()
                 yield event
             case _:
                 yield event
@@ -106,7 +106,8 @@ class _ShownText:
     After a restart, the beginning of the new answer is skipped as long as it repeats this text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, delta: type[TextDelta | ThinkingDelta]) -> None:
+        self._delta = delta
         self._shown = StringIO()
         self._repeated = 0
         """How much of the text before the restart the new answer has repeated."""
@@ -116,14 +117,14 @@ class _ShownText:
     def restart(self) -> None:
         self._before, self._repeated = self._shown.getvalue(), 0
 
-    def unseen(self, part: str) -> list[str]:
+    def unseen(self, part: str) -> list[TextDelta | ThinkingDelta]:
         """What to show of the next part.
 
         If the new answer differs from the shown text, this is a note, and then the new answer from its beginning.
         """
         if not self._before:
             self._shown.write(part)
-            return [part]
+            return [self._delta(part)]
         if not self._before.startswith(part[: len(self._before) - self._repeated], self._repeated):
             return self._restarted(part)
         expected = len(self._before) - self._repeated
@@ -132,14 +133,14 @@ class _ShownText:
             return []
         self._before, rest = "", part[expected:]
         self._shown.write(rest)
-        return [rest] if rest else []
+        return [self._delta(rest)] if rest else []
 
-    def unrepeated(self) -> list[str]:
+    def unrepeated(self) -> list[TextDelta | ThinkingDelta]:
         """What to show at the end: a note and the answer if it is shorter than the shown text, otherwise nothing."""
         return self._restarted("") if self._before else []
 
-    def _restarted(self, part: str) -> list[str]:
+    def _restarted(self, part: str) -> list[TextDelta | ThinkingDelta]:
         shown = self._before[: self._repeated] + part
         self._before, self._shown = "", StringIO()
         self._shown.write(shown)
-        return [RESTARTED, shown]
+        return [self._delta(RESTARTED, restarts=True), self._delta(shown)]

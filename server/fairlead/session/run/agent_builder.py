@@ -137,6 +137,7 @@ class AgentBuilder:
             window=self._model.window,
             stopped=self._stopped,
             checkpoint=checkpoint,
+            recording=self._model.recording,
             mode=mode,
         )
 

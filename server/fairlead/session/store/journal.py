@@ -26,7 +26,6 @@ from fairlead.session.store.entries import EntryEncoder
 from fairlead.session.store.lock import Lock, Locked, is_held
 from fairlead.session.store.moved_folder import with_moved_folder
 from fairlead.session.store.reader import FORMAT, JournalInfo, Summary
-from fairlead.session.store.saving_messages import NOT_SAVED, SAVED_AGAIN
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +38,25 @@ UNREADABLE = (
     "If a newer version of Fairlead wrote it, update Fairlead; otherwise you can move the file away."
 )
 MAX_REASON = 200  # characters of an error in `UNREADABLE`; the rest is cut off
+NOT_SAVED = (
+    "{session} cannot be saved: {reason} ({folder}). You can continue, but what happens from now on is lost when the "
+    "server ends. Saving is retried every few seconds."
+)
+SAVED_AGAIN = "{session} is saved again."
+
+
+@dataclass(frozen=True, slots=True)
+class SavingChanged:
+    """A session can no longer be saved, or it is saved again."""
+
+    session_id: str
+    saved: bool
+    message: str
+    """For the user."""
+
+
+def _log_saving(changed: SavingChanged) -> None:
+    log.info(changed.message)
 
 
 class Journal:
@@ -48,8 +66,7 @@ class Journal:
         self,
         path: Path | None,
         head: Json,
-        warn: Callable[[str], None],
-        tell: Callable[[str], None],
+        report: Callable[[SavingChanged], None],
         clock: Callable[[], float],
         lock: Lock | None = None,
     ) -> None:
@@ -57,18 +74,17 @@ class Journal:
         Args:
             path: the file; None: nothing is saved.
             head: the first line of the file.
-            warn: tells the user that the session cannot be saved; called once until `tell` is called.
-            tell: tells the user that the session is saved again.
+            report: tells the user that the session can no longer be saved, or is saved again.
             clock: seconds since an arbitrary start.
             lock: the lock of an existing file. None: the first write acquires it.
         """
         self._path, self._head, self._lock = path, head, lock
-        self._warn, self._tell, self._clock = warn, tell, clock
+        self._report, self._clock = report, clock
         self._encoder = EntryEncoder()
         self._file: int | None = None
         self._size = self._size_after_rewrite = 0
         self._retry_at: float | None = None
-        self._warned = False
+        self._is_saved = True
 
     def load(self) -> SessionState:
         """Reads the file, without an incomplete last line.
@@ -199,9 +215,7 @@ class Journal:
             return
         self._encoder, self._retry_at = encoder, None
         self._size = self._size_after_rewrite = len(data)
-        if self._warned:
-            self._warned = False
-            self._tell(SAVED_AGAIN.format(session=_named(state)))
+        self._set_saved(True, SAVED_AGAIN.format(session=_named(state)))
 
     def _failed(self, error: OSError | Locked, state: SessionState) -> None:
         """Closes the incomplete file; the next attempt writes it as a whole."""
@@ -210,9 +224,12 @@ class Journal:
         self._retry_at = self._clock() + RETRY_DELAY
         reason = "it is open elsewhere" if isinstance(error, Locked) else error.strerror or str(error)
         log.warning("a journal cannot be written: %s", error)
-        if not self._warned:
-            self._warned = True
-            self._warn(NOT_SAVED.format(session=_named(state), reason=reason, folder=self._path.parent))
+        self._set_saved(False, NOT_SAVED.format(session=_named(state), reason=reason, folder=self._path.parent))
+
+    def _set_saved(self, saved: bool, message: str) -> None:
+        if saved != self._is_saved:
+            self._is_saved = saved
+            self._report(SavingChanged(self._head["id"], saved, message))
 
     def _close_file(self) -> None:
         if self._file is not None:
@@ -228,8 +245,8 @@ class Journals:
     """None: nothing is saved."""
     warn: Callable[[str], None] = log.warning
     """Shows a warning to the user."""
-    tell: Callable[[str], None] = log.info
-    """Shows a message to the user."""
+    report: Callable[[SavingChanged], None] = _log_saving
+    """Tells the user that a session can no longer be saved, or is saved again."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start."""
     _unreadable: set[str] = field(default_factory=set[str])
@@ -239,11 +256,11 @@ class Journals:
 
     def new(self, session_id: str, *folders: str) -> Journal:
         """The journal of a new session in a workspace with these folders. Its file is created with the first entry."""
-        return Journal(self._path(session_id), _head(session_id, folders), self.warn, self.tell, self.clock)
+        return Journal(self._path(session_id), _head(session_id, folders), self.report, self.clock)
 
     def in_memory(self) -> Journal:
         """A journal that saves nothing."""
-        return Journal(None, {}, self.warn, self.tell, self.clock)
+        return Journal(None, {}, self.report, self.clock)
 
     def scan(self, known: Collection[str] = ()) -> Iterator[JournalInfo]:
         """The journals in the folder, the most recently written first. Reports unreadable ones (`report_unreadable`).
@@ -304,7 +321,7 @@ class Journals:
             lock = Lock(path.with_suffix(".lock"))
         except OSError:
             lock = None  # the folder is not writable now; the first write tries again to lock
-        journal = Journal(path, _head(info.id, info.folders), self.warn, self.tell, self.clock, lock)
+        journal = Journal(path, _head(info.id, info.folders), self.report, self.clock, lock)
         try:
             return journal, journal.load()
         except FileNotFoundError:
