@@ -176,11 +176,12 @@ def plan_cost() -> None:
     result = plan.update([{**items[0], "status": "in_progress", "activeForm": "Adding type hints"}, *items[1:]])
     for _ in range(3):
         plan.note_round_without_update()
+    reminder = plan.reminder()
     schema = json.dumps({"name": SPEC.name, "description": SPEC.description, "input_schema": SPEC.input_schema})
     print("the plan in characters of a request")
     print(f"  the tool, once and cached        {len(schema):8}")
     print(f"  a rewrite's result, eight steps  {len(result):8}")
-    print(f"  a reminder                       {len(plan.reminder() or ''):8}")
+    print(f"  a reminder                       {len(reminder.text) if reminder else 0:8}")
 
 
 def measure_gap(figures: Figures, rounds: int) -> None:

@@ -251,7 +251,8 @@ def silent_rounds(manager: TodoManager, count: int) -> list[str | None]:
     reminders: list[str | None] = []
     for _ in range(count):
         manager.note_round_without_update()
-        reminders.append(manager.reminder())
+        reminder = manager.reminder()
+        reminders.append(reminder and reminder.text)
     return reminders
 
 

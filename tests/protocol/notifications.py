@@ -10,12 +10,13 @@ from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
+from fairlead.plan.manager import PlanReminder
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.recorder import Inferred
 from protocol.examples import A_CHECK, A_USAGE, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
-REMINDER = "<reminder>Update your todos. In progress: #2: 翻譯問候語 👋.</reminder>"
+REMINDER = PlanReminder("Update your todos. In progress: #2: 翻譯問候語 👋.", " Rewrite the plan.")
 FEEDBACK = "<review>\nThe user reviewed your proposed edits:\n- accepted: src/問候.py\n</review>"
 
 
@@ -63,7 +64,7 @@ def run_events() -> Iterator[Golden]:
         events.CheckSearch("check-2", ("pytest -q",), 5, 27, 12, 6),
         a_smallest_set(),
         events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
-        events.ReminderSent(REMINDER),
+        events.ReminderSent(REMINDER.about, REMINDER.text),
         events.Steered("用您好 (say it politely)"),
         events.FeedbackSent("review", FEEDBACK),
         events.Retry(1, 0.5, "The model is overloaded."),

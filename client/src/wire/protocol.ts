@@ -864,6 +864,9 @@ export interface ToolFinished extends EventHead {
 /** A reminder of the plan for the model. */
 export interface ReminderSent extends EventHead {
   readonly kind: "reminder";
+  /** What it says, without the instruction for the model. */
+  readonly about: string;
+  /** What the model reads. */
   readonly text: string;
 }
 

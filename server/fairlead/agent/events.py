@@ -241,6 +241,8 @@ class ToolFinished(_OfRun):
 class ReminderSent(_OfRun):
     """The model got a reminder to update its plan (docs/plan.md L6)."""
 
+    about: str
+    """The part of the text that is also for the user."""
     text: str
 
 

@@ -29,5 +29,5 @@ class Reminder(Hook):
         reminder = self._plan.reminder() if is_possible else None
         if reminder is None:
             return ()
-        self._emit(ReminderSent(reminder))
-        return (Note("reminder", reminder),)
+        self._emit(ReminderSent(reminder.about, reminder.text))
+        return (Note("reminder", reminder.text),)

@@ -362,8 +362,8 @@ def _text_event(
             return {**head, "kind": "text", "text": text, "restarts": restarts}
         case events.Thinking(text, restarts):
             return {**head, "kind": "thinking", "text": text, "restarts": restarts}
-        case events.ReminderSent(text):
-            return {**head, "kind": "reminder", "text": text}
+        case events.ReminderSent(about, text):
+            return {**head, "kind": "reminder", "about": about, "text": text}
         case events.Steered(text):
             return {**head, "kind": "steered", "text": text}
         case events.FeedbackSent(about, text):

@@ -188,7 +188,10 @@ class ReminderSent(EventHead):
     """A reminder of the plan for the model."""
 
     kind: Literal["reminder"]
+    about: str
+    """What it says, without the instruction for the model."""
     text: str
+    """What the model reads."""
 
 
 class Steered(EventHead):

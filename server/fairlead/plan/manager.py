@@ -1,7 +1,7 @@
 """Owns the state of a plan."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -19,8 +19,26 @@ from fairlead.plan.items import (
 from fairlead.plan.ops import PlanOp, apply_ops
 from fairlead.plan.render import render_items, render_line
 
-UPDATE_REMINDER = "<reminder>Update your todos.{about} Rewrite the plan with the todo tool so that it shows what is done and what comes next.</reminder>"  # noqa: E501
-PLAN_REMINDER = "<reminder>No plan yet. If this task has several steps, write them down with the todo tool before you go on; if it is a single step, just finish it.</reminder>"  # noqa: E501
+REWRITE = " Rewrite the plan with the todo tool so that it shows what is done and what comes next."
+NO_PLAN = (
+    "No plan yet. If this task has several steps, write them down with the todo tool before you go on; if it is a "
+    "single step, just finish it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReminder:
+    """A reminder to update the plan, or to write one."""
+
+    about: str
+    """What the user reads too."""
+    instruction: str = ""
+    """What only the model reads."""
+
+    @property
+    def text(self) -> str:
+        """What the model reads."""
+        return f"<reminder>{self.about}{self.instruction}</reminder>"
 
 
 class TodoManager:
@@ -195,7 +213,7 @@ class TodoManager:
         """Counts a round in which the model did not call `todo` (L5)."""
         self._set_rounds(self._state.rounds_since_update + 1)
 
-    def reminder(self) -> str | None:
+    def reminder(self) -> PlanReminder | None:
         """The reminder for the model if one is due (L6 to L8), else None.
 
         Without a plan, a run gets only one reminder, so a later call returns None.
@@ -203,11 +221,11 @@ class TodoManager:
         if self._state.rounds_since_update < self.reminder_interval:
             return None
         if self._state.items:
-            return UPDATE_REMINDER.format(about=self._current_step() + self.work_since_update())
+            return PlanReminder(f"Update your todos.{self._current_step()}{self.work_since_update()}", REWRITE)
         if self._asked_for_plan:
             return None
         self._asked_for_plan = True
-        return PLAN_REMINDER
+        return PlanReminder(NO_PLAN)
 
     def _current_step(self) -> str:
         """A sentence, with a leading space, about the step in progress, else the next one; empty if neither exists."""

@@ -25,7 +25,6 @@ RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
 # in the result of a plan update: a step that its check keeps open (docs/plan.md P17), and the reason
 _REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
-_TAGS = re.compile(r"</?reminder>")
 
 
 @dataclass
@@ -77,7 +76,7 @@ class Transcript:
             "command_ended": self._command_ended,
             "tool_output": self._tool_output,
             "tool_finished": self._tool_finished,
-            "reminder": self._reminder,
+            "reminder": lambda event: self.note(event["about"], mark=self._display.marks.repeat),
             "retry": self._retry,
             "room_made": lambda event: self.note(event["text"], mark=self._display.marks.repeat),
             "run_finished": lambda _: self.end_text(),
@@ -304,10 +303,6 @@ class Transcript:
         self._begin_block("tools")
         console, width = self._display.console, self._display.width
         self._display.show([row for line in lines for row in wrap(line, console, width, indent=4)])
-
-    def _reminder(self, event: Json) -> None:
-        # the text from "Rewrite" on is an instruction for the model
-        self.note(_TAGS.sub("", event["text"]).partition(" Rewrite ")[0], mark=self._display.marks.repeat)
 
     def _retry(self, event: Json) -> None:
         """Reports a retry if it is the first, has a new reason or a longer delay, or after `RETRY_REPORT_SECONDS`."""
