@@ -15,6 +15,7 @@ const result = (command: string, passed: boolean | null, proves = false): CheckR
   total: 1,
   proves,
   outdated: false,
+  verdict: "",
   message: command,
 });
 

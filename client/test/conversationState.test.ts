@@ -268,7 +268,14 @@ test("a rewind removes the entries from its prompt on, and the feed sends those 
       checkpoint,
       workDoneToken: null,
     });
-    store.addEvent({ sessionId: "s", seq: seq + 1, runId: "run1", kind: "text", restarts: false, text: `answer to ${text}` });
+    store.addEvent({
+      sessionId: "s",
+      seq: seq + 1,
+      runId: "run1",
+      kind: "text",
+      restarts: false,
+      text: `answer to ${text}`,
+    });
     return session;
   };
   started("One", 1, 1);

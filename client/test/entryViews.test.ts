@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView, wholeText } from "../src/features/conversation/entryViews";
 import type { EntryView } from "../src/features/conversation/messages";
-import type { AgentEvent, CommandEnded, CommandStarted } from "../src/wire/protocol";
-import type { Edits, Plan, PlanItem } from "../src/wire/protocolStates";
+import type { AgentEvent, CommandEnded, CommandStarted, Line } from "../src/wire/protocol";
+import type { Edits, Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
 import { transcriptEntry, type Session } from "../src/state/session";
 import { Store } from "../src/state/store";
 import { params } from "./goldens";
@@ -32,7 +32,24 @@ const call = (name: string, title: string): object => ({
   input: {},
   locations: [{ uri: "file:///project/a%20b.py", line: 3 }],
 });
-const result = (text: string, isError = false): object => ({ kind: "tool_finished", toolCallId: "1", isError, text });
+const result = (text: string, isError = false, planUpdate: PlanUpdate | null = null): object => ({
+  kind: "tool_finished",
+  toolCallId: "1",
+  isError,
+  text,
+  planUpdate,
+});
+/** A line of a transcript. */
+const LINE: Line = {
+  role: "tool",
+  text: "",
+  tool: "",
+  failed: false,
+  result: "",
+  planUpdate: null,
+  pictures: [],
+  checkpoint: null,
+};
 
 test("the conversation has the prompt, the thinking, the answer, calls with their outcome and place, and the end", () => {
   const { store, session, send } = running();
@@ -131,19 +148,24 @@ test("a failed command has a cross and the reason; one that was stopped on purpo
 });
 
 test("a rewrite of the plan has a cross only if it left a step open, not if a check failed without the changes", () => {
-  const shown = (text: string): unknown => {
+  const shown = (open: PlanUpdate["open"]): unknown => {
     const { session, send } = running();
     const own = { sessionId: "s", toolCallId: "1" };
     send({ ...call("todo", "Update the plan"), locations: [] });
     send({ ...params<CommandStarted>("event.command"), ...own });
     send({ ...params<CommandEnded>("event.command_ended"), ...own, ended: "exited", exitCode: 1 });
-    send(result(text));
+    const steps = [
+      { status: "in_progress", text: "#1: Test" },
+      { status: "pending", text: "#2: Ship" },
+    ] as const;
+    send(result("[>] #1: Test\n[x] in the output of the check", false, { steps, open }));
     const view = viewsOf(session).at(-1);
-    return view?.kind === "tool" && [view.state, view.note];
+    return view?.kind === "tool" && [view.state, view.note, view.body.text];
   };
-  assert.deepEqual(shown("[x] #1: Test\n[ ] #2: Ship\n\nmake test: passed"), ["ok", ""]);
+  const plan = "▸ #1: Test\n☐ #2: Ship";
+  assert.deepEqual(shown([]), ["ok", "", plan]);
   const open = "#1 is not completed: make its check pass.";
-  assert.deepEqual(shown(`[>] #1: Test\n\nmake test: exit code 1\n\n${open}`), ["failed", open]);
+  assert.deepEqual(shown([{ id: "1", problem: "failed" }]), ["failed", open, plan]);
 });
 
 test("while a command runs, its output is shown without colors and without overwritten text", () => {
@@ -233,7 +255,7 @@ test("the context from the editor is shown as plain text, and can be restored", 
   const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
   send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
   assert.deepEqual(viewsOf(session).at(-1), { kind: "context", title: "<b>a.py</b>", body: whole("```\n<b>x</b>") });
-  const restored = transcriptEntry({ role: "context", text: "x", failed: false, result: "", checkpoint: null });
+  const restored = transcriptEntry({ ...LINE, role: "context", text: "x" });
   assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
@@ -271,9 +293,9 @@ test("a conversation of an earlier window shows the state and the result of each
   const store = new Store();
   const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
   const transcript = [
-    { role: "tool", text: "bash make", failed: true, result: "no rule\n(exit code 2, 0.1 s)", checkpoint: null },
-    { role: "tool", text: "read_file a", failed: false, result: "1\ta\n2\tb", checkpoint: null },
-  ] as const;
+    { ...LINE, tool: "bash", text: "make", failed: true, result: "no rule\n(exit code 2, 0.1 s)" },
+    { ...LINE, tool: "read_file", text: "a", result: "1\ta\n2\tb" },
+  ];
   store.addTranscript({ sessionId: plan.sessionId, state: "idle", mode: "agent", plan, edits, transcript });
   assert.ok(store.active);
   assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView } from "../src/features/conversation/entryViews";
 import { base64, isPicture } from "../src/features/conversation/webview/pictures";
-import { namePictures, type Entry } from "../src/state/session";
+import { transcriptEntry, type Entry } from "../src/state/session";
 import { Store } from "../src/state/store";
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -19,22 +19,25 @@ test("a picture is encoded correctly even if it is large", () => {
   assert.equal(base64(large), Buffer.from(large).toString("base64"));
 });
 
-const CONTEXT =
-  "The user refers to:\n- Picture: a.png\n- src/b.py\n- Picture: c \u202e.png\n\n<attached>\n- Picture: no";
-
 test("a prompt names the pictures that were sent with it, live and in an earlier conversation", () => {
   const store = new Store();
   store.startRun("s", "First");
   const session = store.startRun("s", "Look");
-  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", kind: "context", title: "Picture: a.png", text: CONTEXT });
-  const earlier: Entry[] = [
-    { kind: "prompt", text: "First", checkpoint: 1 },
-    { kind: "prompt", text: "Look", checkpoint: 2 },
-    { kind: "context", title: "", text: CONTEXT },
-    { kind: "prompt", text: "More", checkpoint: 3 },
-    { kind: "context", title: "", text: "<context>\n- Picture: no" },
+  const pictures = ["a.png", "c \u202e.png"];
+  store.addEvent({
+    sessionId: "s",
+    seq: 1,
+    runId: "run1",
+    kind: "context",
+    title: "Picture: a.png",
+    text: "",
+    pictures,
+  });
+  const line = { role: "user", tool: "", failed: false, result: "", planUpdate: null, checkpoint: 1 } as const;
+  const earlier = [
+    transcriptEntry({ ...line, text: "First", pictures: [] }),
+    transcriptEntry({ ...line, text: "Look", pictures }),
   ];
-  namePictures(earlier);
   const names = (entries: readonly Entry[]): unknown[] =>
     entries.flatMap((entry) => {
       const view = entryView(entry, session, (uri) => uri);
@@ -45,7 +48,7 @@ test("a prompt names the pictures that were sent with it, live and in an earlier
     [names(session.entries), names(earlier)],
     [
       [[], shown],
-      [[], shown, []],
+      [[], shown],
     ],
   );
 });

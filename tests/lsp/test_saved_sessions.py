@@ -42,7 +42,7 @@ async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, r
         assert [row["sessionId"] for row in before["sessions"]] == [second, first]
         assert client.all("agent/plan") == []
         opened = await client.request("agent/sessions/open", {"sessionId": first})
-        assert [line["text"] for line in opened["transcript"]] == ["The first", "todo", "First."]
+        assert [line["text"] for line in opened["transcript"]] == ["The first", "", "First."]
         assert (opened["plan"]["completed"], opened["state"]) == (1, "idle")
         assert (await client.run("And?", sessionId=first))["message"] == "Third."
         assert list(await listed(client)) == ["The first", "The second"]

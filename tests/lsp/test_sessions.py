@@ -141,16 +141,19 @@ async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspa
         assert [line.pop("checkpoint") for line in opened["transcript"]] == [1, *[None] * 6, 2, None]
         assert [bool(result) for result in results] == [line["role"] == "tool" for line in opened["transcript"]]
         assert "(exit code 1, " in results[5]
+        updates = [line.pop("planUpdate") for line in opened["transcript"]]
+        assert [bool(update) for update in updates] == [line["tool"] == "todo" for line in opened["transcript"]]
+        assert [line.pop("pictures") for line in opened["transcript"]] == [[]] * 9
         assert opened["transcript"] == [
-            {"role": "user", "text": "Do this.", "failed": False},
-            {"role": "assistant", "text": "I begin.", "failed": False},
-            {"role": "tool", "text": "todo", "failed": False},
-            {"role": "tool", "text": "edit_file a.txt", "failed": False},
-            {"role": "tool", "text": "edit_file a.txt", "failed": True},
-            {"role": "tool", "text": "bash false", "failed": True},
-            {"role": "assistant", "text": "Done.", "failed": False},
-            {"role": "user", "text": "And now?", "failed": False},
-            {"role": "assistant", "text": "Yes.", "failed": False},
+            {"role": "user", "tool": "", "text": "Do this.", "failed": False},
+            {"role": "assistant", "tool": "", "text": "I begin.", "failed": False},
+            {"role": "tool", "tool": "todo", "text": "", "failed": False},
+            {"role": "tool", "tool": "edit_file", "text": "a.txt", "failed": False},
+            {"role": "tool", "tool": "edit_file", "text": "a.txt", "failed": True},
+            {"role": "tool", "tool": "bash", "text": "false", "failed": True},
+            {"role": "assistant", "tool": "", "text": "Done.", "failed": False},
+            {"role": "user", "tool": "", "text": "And now?", "failed": False},
+            {"role": "assistant", "tool": "", "text": "Yes.", "failed": False},
         ]
         assert (opened["sessionId"], opened["state"]) == (session, "idle")
         assert opened["plan"] == client.last("agent/plan")

@@ -22,7 +22,16 @@ from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
-from protocol.examples import A_CHECK, A_USAGE, a_plan, a_plan_state, a_session_record, a_smallest_set, proposals
+from protocol.examples import (
+    A_CHECK,
+    A_PLAN_UPDATE,
+    A_USAGE,
+    a_plan,
+    a_plan_state,
+    a_session_record,
+    a_smallest_set,
+    proposals,
+)
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
@@ -32,9 +41,10 @@ THE_SESSIONS = (
     Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
 A_TRANSCRIPT = (
-    Spoken("user", "翻譯問候語 👋", checkpoint=2),
+    Spoken("user", "翻譯問候語 👋", pictures=("圖.png",), checkpoint=2),
     Spoken("context", "The user refers to:\n- src/問候.py"),
-    Spoken("tool", "read_file src/問候.py", failed=True, result="No such file or folder: src/問候.py"),
+    Spoken("tool", "src/問候.py", "read_file", failed=True, result="No such file or folder: src/問候.py"),
+    Spoken("tool", "", "todo", result="...", plan_update=A_PLAN_UPDATE),
     Spoken("assistant", "It greets in Chinese now."),
 )
 

@@ -8,8 +8,9 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
-from fairlead.plan import TodoManager
+from fairlead.plan import PlanItem, TodoManager
 from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
+from fairlead.plan.render import PlanUpdate
 from fairlead.plan.verification import support_by_item
 from fairlead.session.events import PlanChanged
 from fairlead.session.record.document import (
@@ -39,8 +40,10 @@ A_CHECK = CheckFinished(
     7,
     False,
     False,
-    "3 of 7 changes accepted: `pytest -q` fails without src/問候.py, line 4.",
+    "3 of 7 changes accepted: ",
+    "fails without src/問候.py, line 4.",
 )
+A_PLAN_UPDATE = PlanUpdate((PlanItem("2", "翻譯問候語 👋", "in_progress", check="pytest -q"),), (("2", "failed"),))
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 
 

@@ -13,7 +13,7 @@ from fairlead.plan.evidence import CommandRun, Record
 from fairlead.plan.manager import PlanReminder
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.recorder import Inferred
-from protocol.examples import A_CHECK, A_USAGE, a_plan_state, a_smallest_set, proposals
+from protocol.examples import A_CHECK, A_PLAN_UPDATE, A_USAGE, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = PlanReminder("Update your todos. In progress: #2: 翻譯問候語 👋.", " Rewrite the plan.")
@@ -52,7 +52,7 @@ def run_events() -> Iterator[Golden]:
         events.RulesFound(
             (events.RulesSource(FOLDER / "AGENTS.md", False), events.RulesSource(FOLDER / "src/AGENTS.md", True))
         ),
-        events.ContextSent("src/問候.py; Git branch: main", "<context>\nGit branch: main\n</context>"),
+        events.ContextSent("src/問候.py; Git branch: main", "<context>\nGit branch: main\n</context>", ("圖.png",)),
         events.RoundStarted(1),
         events.Thinking("先看檔案。"),
         events.Text("I read the file first: 你好 👋"),
@@ -63,7 +63,7 @@ def run_events() -> Iterator[Golden]:
         A_CHECK,
         events.CheckSearch("check-2", ("pytest -q",), 5, 27, 12, 6),
         a_smallest_set(),
-        events.ToolFinished(CALL, True, "Error: old_text not found, and the file contains nothing similar."),
+        events.ToolFinished(CALL, False, "[>] #2: 翻譯問候語 👋", (), A_PLAN_UPDATE),
         events.ReminderSent(REMINDER.about, REMINDER.text),
         events.Steered("用您好 (say it politely)"),
         events.FeedbackSent("review", FEEDBACK),

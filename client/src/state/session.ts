@@ -12,7 +12,7 @@ import type {
   RunResult,
   UsageEvent,
 } from "../wire/protocol";
-import type { Edits, Plan, PlanItem, SessionRow } from "../wire/protocolStates";
+import type { Edits, Plan, PlanItem, PlanUpdate, SessionRow } from "../wire/protocolStates";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -35,6 +35,7 @@ export type Entry = Readonly<
       output: string;
       outcome: "running" | "ok" | "error";
       result: string;
+      planUpdate: PlanUpdate | null;
       /**
        * Why its command failed, such as `exit code 1`; empty if it succeeded, was stopped on purpose or has not ended.
        */
@@ -218,7 +219,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "run_started":
       session.model = event.model;
       session.recording = event.recording ?? "";
-      if (event.checkpoint !== null) setCheckpoint(session, event.checkpoint);
+      if (event.checkpoint !== null) changePrompt(session, { checkpoint: event.checkpoint });
       break;
     case "text":
     case "thinking": {
@@ -230,7 +231,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     }
     case "tool_started": {
       const { toolCallId: id, name, title, locations } = event;
-      session.entries.push({ ...toolEntry(title, "running"), id, name, locations });
+      session.entries.push({ ...toolEntry(name, title, "running"), id, locations });
       break;
     }
     case "command":
@@ -247,7 +248,11 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       }));
       break;
     case "tool_finished":
-      changeTool(session, event.toolCallId, () => ({ outcome: event.isError ? "error" : "ok", result: event.text }));
+      changeTool(session, event.toolCallId, () => ({
+        outcome: event.isError ? "error" : "ok",
+        result: event.text,
+        planUpdate: event.planUpdate,
+      }));
       break;
     case "reminder":
       session.entries.push({ kind: "note", text: t("The agent was reminded to update the plan.") });
@@ -257,7 +262,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "context":
       session.entries.push({ kind: "context", title: event.title, text: event.text });
-      namePictures(session.entries);
+      if (event.pictures.length > 0) changePrompt(session, { pictures: event.pictures });
       break;
     case "rules":
       session.entries.push({ kind: "rules", files: event.files });
@@ -297,35 +302,21 @@ function failureText({ ended, exitCode }: CommandEnded): string {
 
 /** Converts a line of a transcript to an entry. */
 export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
-  const { role, text, failed, result, checkpoint } = line;
+  const { role, text, tool, failed, result, planUpdate, checkpoint, pictures } = line;
   switch (role) {
     case "user":
-      return { kind: "prompt", text, checkpoint };
+      return { kind: "prompt", text, checkpoint, pictures };
     case "context":
       return { kind: "context", title: "", text };
     case "assistant":
       return { kind: "text", text };
     case "tool":
-      return { ...toolEntry(text, failed ? "error" : "ok"), ...calledTool(text), result };
+      return {
+        ...toolEntry(tool, tool === "bash" ? text : `${tool} ${text}`.trim(), failed ? "error" : "ok"),
+        result,
+        planUpdate,
+      };
   }
-}
-
-/** Adds the names of the pictures in each context to the prompt that they were sent with. Changes `entries`. */
-export function namePictures(entries: Entry[]): void {
-  for (const [index, entry] of entries.entries()) {
-    const pictures = entry.kind === "context" ? picturesIn(entry.text) : [];
-    if (pictures.length === 0) continue;
-    const at = entries.slice(0, index).findLastIndex(({ kind }) => kind === "prompt");
-    const prompt = entries[at];
-    if (prompt?.kind === "prompt" && !prompt.pictures) entries[at] = { ...prompt, pictures };
-  }
-}
-
-/** Returns the names of the pictures in the list with which a context begins (docs/protocol.md, `ContextItem`). */
-function picturesIn(context: string): string[] {
-  const [list = ""] = context.split("\n\n", 1);
-  if (!list.startsWith("The user refers to:\n")) return [];
-  return [...list.matchAll(/^- Picture: (.*)$/gm)].map(([, name = ""]) => name);
 }
 
 /** Whether the session can be rewound to before this entry. */
@@ -344,11 +335,11 @@ export function rewindEntries(session: Session, checkpoint: number): void {
   session.mode = null;
 }
 
-/** Sets the checkpoint of the last prompt, with which the current run began. */
-function setCheckpoint(session: Session, checkpoint: number): void {
+/** Changes the last prompt, with which the current run began. */
+function changePrompt(session: Session, change: Partial<PromptEntry>): void {
   const index = session.entries.findLastIndex(({ kind }) => kind === "prompt");
   const prompt = session.entries[index];
-  if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, checkpoint };
+  if (prompt?.kind === "prompt") session.entries[index] = { ...prompt, ...change };
 }
 
 /** Whether the server is still ending a run that the user stopped. Events of that run can still arrive. */
@@ -356,17 +347,9 @@ function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
 }
 
-/**
- * Returns the name and the title of a call from its line in a transcript. The title is the command for `bash`, and the
- * whole line for any other tool.
- */
-function calledTool(text: string): Pick<ToolEntry, "name" | "title"> {
-  const [name = ""] = text.split(" ", 1);
-  return { name, title: name === "bash" ? text.slice(name.length + 1) : text };
-}
-
-function toolEntry(title: string, outcome: ToolEntry["outcome"]): ToolEntry {
-  return { kind: "tool", id: "", name: "", title, locations: [], output: "", outcome, result: "", failure: "" };
+function toolEntry(name: string, title: string, outcome: ToolEntry["outcome"]): ToolEntry {
+  const nothing = { output: "", result: "", planUpdate: null, failure: "" };
+  return { kind: "tool", id: "", name, title, locations: [], outcome, ...nothing };
 }
 
 /** Replaces the last entry of a tool call with one that has these changes. Does nothing if there is none. */

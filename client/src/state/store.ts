@@ -12,7 +12,6 @@ import {
   endEntry,
   newSession,
   rewindEntries,
-  namePictures,
   transcriptEntry,
   type Change,
   type RunEnd,
@@ -140,7 +139,6 @@ export class Store {
     const session = this.getOrCreate(sessionId);
     session.mode ??= mode;
     session.entries.unshift(...transcript.map(transcriptEntry));
-    namePictures(session.entries);
     this.emit("conversation", session);
   }
 

@@ -4,6 +4,7 @@ import type {
   ItemStatus,
   SessionState,
   Plan,
+  PlanUpdate,
   Range,
   FileDiagnostics,
   CheckResult,
@@ -149,14 +150,20 @@ export interface SavingParams {
 export interface Line {
   /** `context`: what the model got with the prompt before it. */
   readonly role: "user" | "context" | "assistant" | "tool";
-  /** The text; for a tool call its name and title. */
+  /** The text; for a tool call its first text argument. */
   readonly text: string;
+  /** The name of the tool; empty for the other roles. */
+  readonly tool: string;
   /** Whether the tool call or its command failed. */
   readonly failed: boolean;
   /**
    * What the tool call returned; of a long text, the first and the last 1,000 characters. Empty for the other roles.
    */
   readonly result: string;
+  /** Set if the tool call rewrote the plan. */
+  readonly planUpdate: PlanUpdate | null;
+  /** The names of the pictures that were sent with a prompt. */
+  readonly pictures: readonly string[];
   /**
    * For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during a
    * run.
@@ -743,6 +750,8 @@ export interface ContextSent extends EventHead {
   readonly title: string;
   /** What the model reads. */
   readonly text: string;
+  /** The names of the pictures that the user sent, with the reason if the model does not get one. */
+  readonly pictures: readonly string[];
 }
 
 /** Before each request to the model. */
@@ -859,6 +868,8 @@ export interface ToolFinished extends EventHead {
   readonly isError: boolean;
   /** What the model reads. */
   readonly text: string;
+  /** Set if the call rewrote the plan. */
+  readonly planUpdate: PlanUpdate | null;
 }
 
 /** A reminder of the plan for the model. */

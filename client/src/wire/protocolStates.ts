@@ -106,6 +106,26 @@ export interface Plan {
   readonly awaitsApproval: boolean;
 }
 
+export interface UpdatedStep {
+  readonly status: ItemStatus;
+  /** The item's id, content, active form and check, in one line for the model. */
+  readonly text: string;
+}
+
+export interface OpenStep {
+  readonly id: string;
+  /** What is wrong with the check, after “its check”: `failed`, or `could not run: ...`; empty if it was stopped. */
+  readonly problem: string;
+}
+
+/** What a call of `todo` led to. */
+export interface PlanUpdate {
+  /** The new plan. */
+  readonly steps: readonly UpdatedStep[];
+  /** The steps that the call could not complete because of their checks. */
+  readonly open: readonly OpenStep[];
+}
+
 /** A position in a text, as in LSP. */
 export interface Position {
   /** From 0. */
@@ -239,6 +259,8 @@ export interface CheckResult {
   readonly proves: boolean;
   /** A file or a proposal changed while it ran, so the result is not about the present files. */
   readonly outdated: boolean;
+  /** The part of `message` after the command, such as `passes (3 s).` */
+  readonly verdict: string;
   /** What the result means, for the user. */
   readonly message: string;
 }

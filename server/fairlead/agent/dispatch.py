@@ -156,11 +156,13 @@ class Dispatcher:
         if isinstance(work, asyncio.Task):
             for hook in self.hooks:
                 await hook.after_call(call, running, "" if is_error else text)
-        return Result(call.id, clean_text(text), is_error, () if is_error else tuple(running.images))
+        images = () if is_error else tuple(running.images)
+        return Result(call.id, clean_text(text), is_error, images, running.plan_update)
 
     def _report(self, started: _Started, result: Result, results: list[Result]) -> None:
         results.append(result)
-        self.emit(ToolFinished(result.call_id, result.is_error, result.text, tuple(started.running.changed_paths)))
+        paths = tuple(started.running.changed_paths)
+        self.emit(ToolFinished(result.call_id, result.is_error, result.text, paths, result.plan_update))
 
     def _checked(self, call: Call, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
         """The tool of a call, and the input as the tool's schema describes it."""

@@ -9,6 +9,7 @@ from fairlead.agent.model import Usage
 from fairlead.edits.selection import Change
 from fairlead.messages.parts import NoteKind
 from fairlead.plan.evidence import CommandRun
+from fairlead.plan.render import PlanUpdate
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
@@ -79,6 +80,8 @@ class ContextSent(_OfRun):
     """In one line, for the user."""
     text: str
     """As the model reads it."""
+    pictures: tuple[str, ...] = ()
+    """The names of the pictures that the user sent, with the reason if the model does not get one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +181,15 @@ class CheckFinished(_OfRun):
     """Whether it fails without any of the changes and passes with all of them."""
     outdated: bool
     """Whether a file or a proposal changed while it ran."""
-    message: str
-    """What the result means, for the user."""
+    intro: str
+    """What of the changes the check saw, such as `2 of 5 changes accepted: `; empty if it saw all of them."""
+    verdict: str
+    """What the result means, as the rest of a sentence that begins with the command."""
+
+    @property
+    def message(self) -> str:
+        """What the result means, for the user."""
+        return f"{self.intro}`{self.command}` {self.verdict}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +245,8 @@ class ToolFinished(_OfRun):
     text: str
     paths: Sequence[str] = ()
     """The absolute paths of files that it changed in addition to its locations."""
+    plan_update: PlanUpdate | None = None
+    """Set if it rewrote the plan."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from fairlead.agent.events import Event, Location, ToolKind, ToolOutput
 from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 from fairlead.messages.parts import Image
+from fairlead.plan.render import PlanUpdate
 
 Mode = Literal["agent", "plan", "ask"]
 """What a run may do: everything, only write the plan, or only answer."""
@@ -47,6 +48,8 @@ class RunningCall:
     """Absolute paths. Set by a handler that changed files other than the locations that its `describe` returned."""
     images: Sequence[Image] = ()
     """Set by a handler that shows the model pictures in addition to the text that it returns."""
+    plan_update: PlanUpdate | None = None
+    """Set by a handler that rewrote the plan."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Returns whether the same call returned this text the last time, and the model can still read it."""
 

@@ -25,6 +25,7 @@ from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
 from fairlead.lsp.protocol_events import AgentEvent
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
+from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
 from fairlead.session.events import EditsChanged, PlanChanged
@@ -69,12 +70,23 @@ def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
         {
             "role": line.role,
             "text": line.text,
+            "tool": line.tool,
             "failed": line.failed,
             "result": line.result,
+            "planUpdate": plan_update(line.plan_update),
+            "pictures": list(line.pictures),
             "checkpoint": line.checkpoint,
         }
         for line in lines
     ]
+
+
+def plan_update(update: PlanUpdate | None) -> states.PlanUpdateWire | None:
+    """What a call did to the plan; None if it did nothing to it."""
+    if update is None:
+        return None
+    steps: list[states.UpdatedStep] = [{"status": item.status, "text": item_text(item)} for item in update.items]
+    return {"steps": steps, "open": [{"id": item_id, "problem": problem} for item_id, problem in update.open]}
 
 
 def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
@@ -329,8 +341,15 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
             return _command_event(head, value)
         case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
             return check_event(head, value)
-        case events.ToolFinished(call_id, is_error, text):
-            return {**head, "kind": "tool_finished", "toolCallId": call_id, "isError": is_error, "text": text}
+        case events.ToolFinished(call_id, is_error, text, _, update):
+            return {
+                **head,
+                "kind": "tool_finished",
+                "toolCallId": call_id,
+                "isError": is_error,
+                "text": text,
+                "planUpdate": plan_update(update),
+            }
         case events.Retry(attempt, delay, reason):
             return {**head, "kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
         case events.UsageReported(used, cost, context, limit):
@@ -356,8 +375,8 @@ def _text_event(
         case events.RulesFound(files):
             rules: list[wire_events.RulesFile] = [{"uri": file.path.as_uri(), "cut": file.is_cut} for file in files]
             return {**head, "kind": "rules", "files": rules}
-        case events.ContextSent(title, text):
-            return {**head, "kind": "context", "title": title, "text": text}
+        case events.ContextSent(title, text, pictures):
+            return {**head, "kind": "context", "title": title, "text": text, "pictures": list(pictures)}
         case events.Text(text, restarts):
             return {**head, "kind": "text", "text": text, "restarts": restarts}
         case events.Thinking(text, restarts):

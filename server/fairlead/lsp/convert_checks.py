@@ -59,5 +59,6 @@ def check_result(found: CheckFinished) -> states.CheckResultWire:
         "total": found.total,
         "proves": found.proves,
         "outdated": found.outdated,
+        "verdict": found.verdict,
         "message": found.message,
     }

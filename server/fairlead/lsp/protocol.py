@@ -7,7 +7,14 @@ unless it is marked as `NotRequired`. The text under a field or a shape describe
 
 from typing import Literal, NotRequired, TypedDict
 
-from fairlead.lsp.protocol_states import CheckResultWire, EditsWire, FileDiagnosticsWire, PlanWire, SessionState
+from fairlead.lsp.protocol_states import (
+    CheckResultWire,
+    EditsWire,
+    FileDiagnosticsWire,
+    PlanUpdateWire,
+    PlanWire,
+    SessionState,
+)
 
 VERSION = 1
 
@@ -190,12 +197,18 @@ class LineWire(TypedDict):
     role: Literal["user", "context", "assistant", "tool"]
     """`context`: what the model got with the prompt before it."""
     text: str
-    """The text; for a tool call its name and title."""
+    """The text; for a tool call its first text argument."""
+    tool: str
+    """The name of the tool; empty for the other roles."""
     failed: bool
     """Whether the tool call or its command failed."""
     result: str
     """What the tool call returned; of a long text, the first and the last 1,000 characters. Empty for the other roles.
     """
+    planUpdate: PlanUpdateWire | None
+    """Set if the tool call rewrote the plan."""
+    pictures: list[str]
+    """The names of the pictures that were sent with a prompt."""
     checkpoint: int | None
     """For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during
     a run.

@@ -3,7 +3,7 @@
 from typing import Any, Literal, TypedDict
 
 from fairlead.lsp.protocol import LocationWire, UsageWire
-from fairlead.lsp.protocol_states import CheckResultWire, SmallestSetWire
+from fairlead.lsp.protocol_states import CheckResultWire, PlanUpdateWire, SmallestSetWire
 
 
 class EventHead(TypedDict):
@@ -57,6 +57,8 @@ class ContextSent(EventHead):
     """One line."""
     text: str
     """What the model reads."""
+    pictures: list[str]
+    """The names of the pictures that the user sent, with the reason if the model does not get one."""
 
 
 class RoundStarted(EventHead):
@@ -182,6 +184,8 @@ class ToolFinished(EventHead):
     isError: bool
     text: str
     """What the model reads."""
+    planUpdate: PlanUpdateWire | None
+    """Set if the call rewrote the plan."""
 
 
 class ReminderSent(EventHead):

@@ -113,6 +113,27 @@ class PlanWire(TypedDict):
     """
 
 
+class UpdatedStep(TypedDict):
+    status: ItemStatus
+    text: str
+    """The item's id, content, active form and check, in one line for the model."""
+
+
+class OpenStep(TypedDict):
+    id: str
+    problem: str
+    """What is wrong with the check, after “its check”: `failed`, or `could not run: ...`; empty if it was stopped."""
+
+
+class PlanUpdateWire(TypedDict):
+    """What a call of `todo` led to."""
+
+    steps: list[UpdatedStep]
+    """The new plan."""
+    open: list[OpenStep]
+    """The steps that the call could not complete because of their checks."""
+
+
 class PositionWire(TypedDict):
     """A position in a text, as in LSP."""
 
@@ -248,6 +269,8 @@ class CheckResultWire(TypedDict):
     """It fails without any of the changes and passes with all of them."""
     outdated: bool
     """A file or a proposal changed while it ran, so the result is not about the present files."""
+    verdict: str
+    """The part of `message` after the command, such as `passes (3 s).`"""
     message: str
     """What the result means, for the user."""
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairlead.plan.render import PlanUpdate
+
 MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 NoteKind = Literal[
     "answer",  # of the user, to a question that a summary replaced
@@ -57,6 +59,8 @@ class Note:
     text: str
     sections: tuple[tuple[str, str], ...] = ()
     """Of a note about the editor: the label and the text of each section."""
+    pictures: tuple[str, ...] = ()
+    """Of a note about what a prompt refers to: the names of the pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,8 @@ class Result:
     is_error: bool = False
     images: tuple[Image, ...] = ()
     """What the model sees in addition to the text."""
+    plan_update: PlanUpdate | None = None
+    """Set if the call rewrote the plan."""
 
     @property
     def text(self) -> str:

@@ -17,7 +17,7 @@ from fairlead.plan.items import (
     read_draft,
 )
 from fairlead.plan.ops import PlanOp, apply_ops
-from fairlead.plan.render import render_items, render_line
+from fairlead.plan.render import item_text, render_items
 
 REWRITE = " Rewrite the plan with the todo tool so that it shows what is done and what comes next."
 NO_PLAN = (
@@ -231,9 +231,9 @@ class TodoManager:
         """A sentence, with a leading space, about the step in progress, else the next one; empty if neither exists."""
         state = self._state
         if state.current is not None:
-            return f" In progress: {render_line(state.current)[4:]}."
+            return f" In progress: {item_text(state.current)}."
         upcoming = next((item for item in state.items if item.status == "pending" and not item.held), None)
-        return f" None is in progress; the next is {render_line(upcoming)[4:]}." if upcoming else ""
+        return f" None is in progress; the next is {item_text(upcoming)}." if upcoming else ""
 
     def render(self) -> str:
         """The plan as text (P9)."""

@@ -23,6 +23,8 @@ class Checked:
     passed: bool
     text: str
     """What the model reads: a line, and after a failure the end of the output."""
+    problem: str = ""
+    """What is wrong with the check, such as `failed`; empty if it passed or was stopped."""
 
 
 class Checks:
@@ -83,7 +85,7 @@ class Checks:
                 if end.result.ended == "timeout" and (watching := watch_mode_hint(command, end.result.output)):
                     hint += f" {watching}"
                 failed = f"{name} failed: {took}.{end.discarded}{hint} The end of its output:\n{end.tail}"
-                return Checked(False, failed.rstrip())
+                return Checked(False, failed.rstrip(), "failed")
             return Checked(True, f"{name} passed: {took}.{end.discarded}{await self._proof(check, end, call)}")
 
         try:
@@ -91,7 +93,8 @@ class Checks:
         except Stopped:
             return Checked(False, f"{name} was stopped, so it has no result: `{command}`.")
         except ToolError as error:
-            return Checked(False, f"{name} could not run: `{command}`. {error}")
+            problem = f"could not run: `{command}`. {error}"
+            return Checked(False, f"{name} {problem}", problem)
 
     async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
         """Runs a check again without the proposals, if it has passed quickly and sees proposals at all.

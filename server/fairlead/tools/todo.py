@@ -1,12 +1,13 @@
 """`todo`: rewrites the plan (docs/plan.md P12)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
 from fairlead.plan import PlanError, PlanItem, TodoManager
+from fairlead.plan.render import PlanUpdate
 from fairlead.tools.checks import Checked
 
 SPEC = ToolSpec(
@@ -68,10 +69,15 @@ class Todo:
         rewrite = cast("list[Any]", items)
         try:
             results = {item.id: await self._run_checks(item, call) for item in self._plan.completing(rewrite)}
-            failed = [item_id for item_id, checked in results.items() if not all(each.passed for each in checked)]
+            failed = {item_id: checked[-1].problem for item_id, checked in results.items() if not _passed(checked)}
             plan = self._plan.update(rewrite, str(input.get("reason") or ""), failed)
         except PlanError as error:
             raise ToolError(str(error)) from error
+        call.plan_update = PlanUpdate(self._plan.snapshot().items, tuple(failed.items()))
         lines = [each.text for checked in results.values() for each in checked]
         reopened = [f"#{item_id} is not completed: make its check pass." for item_id in failed]
         return "\n\n".join([plan, *lines, *reopened])
+
+
+def _passed(checked: Sequence[Checked]) -> bool:
+    return all(each.passed for each in checked)

@@ -7,6 +7,7 @@ import { isWorking } from "../../state/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
 import { withVisibleTexts } from "../../ui/shownText";
 import { plainOutput } from "../../ui/text";
+import type { PlanUpdate } from "../../wire/protocolStates";
 
 /** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
 const MAX_TEXT = 100_000;
@@ -31,6 +32,8 @@ const END_TEXTS: Record<string, string> = {
 
 /** The marks of completed steps, by the icon that the Plan view shows for the step. */
 const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
+
+const STEP_MARKS = { pending: "☐", in_progress: "▸", completed: "☑" } as const;
 
 type Relative = (uri: string) => string;
 
@@ -122,21 +125,16 @@ function toolView(tool: ToolEntry): EntryView {
 
 function toolBody(tool: ToolEntry): string {
   const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
-  return tool.name === "todo" && tool.outcome === "ok" ? planLines(output) : output;
+  return tool.planUpdate && tool.outcome === "ok" ? planLines(tool.planUpdate) : output;
 }
 
-/**
- * Returns the lines about steps that a rewrite of the plan could not complete, because their checks failed; empty for
- * other calls. The result also has the plan and the results of the checks.
- */
-function uncompletedSteps({ name, result }: ToolEntry): string {
-  const lines = name === "todo" ? result.split("\n").filter((line) => /^#\S+ is not completed\b/.test(line)) : [];
-  return lines.join(" ");
+/** Names the steps that a rewrite of the plan could not complete, because their checks failed; empty for other calls. */
+function uncompletedSteps({ planUpdate }: ToolEntry): string {
+  return (planUpdate?.open ?? []).map(({ id }) => t("#{0} is not completed: make its check pass.", id)).join(" ");
 }
 
-function planLines(text: string): string {
-  const lines = text.split("\n").filter((line) => /^\[[ x>]\]/.test(line));
-  return lines.map((line) => `${{ x: "☑", ">": "▸" }[line[1] ?? ""] ?? "☐"} ${line.slice(4)}`).join("\n");
+function planLines({ steps }: PlanUpdate): string {
+  return steps.map(({ status, text }) => `${STEP_MARKS[status]} ${text}`).join("\n");
 }
 
 function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Place; label: string } {

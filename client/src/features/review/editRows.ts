@@ -132,17 +132,14 @@ function sessionRows(session: Session, relative: (uri: string) => string): EditR
 }
 
 function checkRow(sessionId: string, result: CheckResult): CheckRow {
-  const [message, command] = [plainMessage(result.message), plainMessage(result.command)];
   const progress = t("{0} of {1} accepted", result.accepted, result.total);
-  // the label is what follows the command in a message such as `2 of 5 changes accepted: pytest passes (3 s).`
-  const [, verdict = message] = message.split(`: ${command} `);
   return {
     kind: "check",
     sessionId,
     result,
-    label: capitalized(verdict),
-    description: `${progress} · ${command}`,
-    tooltip: message,
+    label: capitalized(plainMessage(result.verdict)),
+    description: `${progress} · ${plainMessage(result.command)}`,
+    tooltip: plainMessage(result.message),
   };
 }
 

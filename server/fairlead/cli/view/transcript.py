@@ -1,6 +1,5 @@
 """Shows the events of a run as lines."""
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +22,6 @@ OUTPUT_TAIL = 5
 MIN_TITLE = 20  # columns of a command's title that are shown even if its outcome then does not fit
 RETRY_REPORT_SECONDS = 30
 """After this time, a retry is reported even if nothing about it is new. Loading a local model can take minutes."""
-# in the result of a plan update: a step that its check keeps open (docs/plan.md P17), and the reason
-_REFUSED = re.compile(r"^The check of (#.+?) (failed(?=: )|could not run: .*)", re.MULTILINE)
 
 
 @dataclass
@@ -255,13 +252,14 @@ class Transcript:
         if call.kind == "execute" and not event["isError"]:
             running = f"runs in the background{call.location}"
             return [self._command_row(call, (self._display.marks.note, "dim"), running, "dim")]
-        refused = _REFUSED.findall(clean(event["text"])) if call.kind == "think" else []
+        update = event["planUpdate"]
+        refused = [step for step in update["open"] if step["problem"]] if update else []
         line = Text.assemble(self._mark(not event["isError"] and not refused), f" {title}".rstrip())
         if event["isError"]:
             line.append(f"{gap}{first_line(event['text']).rstrip(':')}", style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
         if refused:
-            reasons = [f"{step} is not completed: its check {why}" for step, why in refused]
+            reasons = [f"#{step['id']} is not completed: its check {first_line(step['problem'])}" for step in refused]
             line.append(gap + "\n".join(reasons), style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
         if call.kind == "edit":

@@ -59,6 +59,8 @@ class Attachments:
     contents: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     """The pictures among the items, in the order of the items."""
+    pictures: tuple[str, ...] = ()
+    """The names of the pictures, with the reason if one is not attached."""
 
     @property
     def parts(self) -> list[Part]:
@@ -66,7 +68,7 @@ class Attachments:
         parts: list[Part] = []
         if self.references:
             lines = [REFERS, *(f"- {reference}" for reference in self.references)]
-            parts.append(Note("references", clean_text("\n".join(lines))))
+            parts.append(Note("references", clean_text("\n".join(lines)), pictures=self.pictures))
         parts += self.images
         if self.contents:
             parts.append(Note("attached", clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
@@ -86,6 +88,7 @@ class Attacher:
         self._references: list[str] = []
         self._contents: list[str] = []
         self._images = Images()
+        self._pictures: list[str] = []
 
     async def attach(self, items: Sequence[ContextItem]) -> Attachments:
         """Reads the items, skipping duplicates. What cannot be attached is only mentioned, with the reason."""
@@ -101,11 +104,13 @@ class Attacher:
                     self._add_selected_text(item, item.text)
                 case _:
                     await self._add_file(item)
-        return Attachments(tuple(self._references), tuple(self._contents), tuple(self._images.parts))
+        images, pictures = tuple(self._images.parts), tuple(self._pictures)
+        return Attachments(tuple(self._references), tuple(self._contents), images, pictures)
 
     def _add_image(self, name: str, data: bytes) -> None:
         note = self._images.add(data)
-        self._references.append(f"Picture: {shown_name(name)}{note and f' ({note})'}")
+        self._pictures.append(f"{shown_name(name)}{note and f' ({note})'}")
+        self._references.append(f"Picture: {self._pictures[-1]}")
 
     async def _add_file(self, item: ContextItem) -> None:
         assert item.path is not None

@@ -51,7 +51,7 @@ class PromptContext:
                 titles.append(summary(note.sections) or NOTHING_NEW)
         if parts:
             texts = [part.text for part in parts if isinstance(part, Note)]
-            self._unreported = ContextSent("; ".join(titles), "\n\n".join(texts))
+            self._unreported = ContextSent("; ".join(titles), "\n\n".join(texts), attached.pictures)
         return parts
 
     def emit_collected(self) -> None:

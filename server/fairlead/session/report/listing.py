@@ -6,6 +6,7 @@ from typing import Literal
 
 from fairlead.messages.parts import CONTEXT, Call, Message, Note, Prompt, Result, Text
 from fairlead.plan.evidence import Record
+from fairlead.plan.render import PlanUpdate
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
@@ -36,17 +37,21 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A message of the user or a text of the model, the context sent with a prompt, or a tool call.
-
-    The text of a tool call is its name and its first text argument.
-    """
+    """A message of the user or a text of the model, the context sent with a prompt, or a tool call."""
 
     role: Literal["user", "context", "assistant", "tool"]
     text: str
+    """Of a tool call: its first text argument."""
+    tool: str = ""
+    """The name of the called tool."""
     failed: bool = False
     """Whether a tool call ended with an error, or its command failed."""
     result: str = ""
     """What a tool call returned; only the beginning and the end if it is long."""
+    plan_update: PlanUpdate | None = None
+    """Set if a tool call rewrote the plan."""
+    pictures: tuple[str, ...] = ()
+    """The names of the pictures that were sent with a prompt."""
     checkpoint: int | None = None
     """The id of the checkpoint before a prompt, if the session can be rewound to it."""
     is_prompt: bool = False
@@ -98,8 +103,8 @@ def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequenc
     failed_commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     results = [part for message in messages for part in message.parts if isinstance(part, Result)]
     failed = failed_commands | {result.call_id for result in results if result.is_error}
-    texts = {result.call_id: _shortened(result.text) for result in results}
-    return _with_checkpoints([line for message in messages for line in _lines(message, failed, texts)], checkpoints)
+    by_call = {result.call_id: result for result in results}
+    return _with_checkpoints([line for message in messages for line in _lines(message, failed, by_call)], checkpoints)
 
 
 def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
@@ -117,27 +122,30 @@ def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) 
     return result[::-1]
 
 
-def _lines(message: Message, failed: Collection[str], results: Mapping[str, str]) -> Iterator[Line]:
-    context = [part.text for part in message.parts if isinstance(part, Note) and part.kind in CONTEXT]
-    if any(isinstance(part, Note) and part.kind == "summary" for part in message.parts):
+def _lines(message: Message, failed: Collection[str], results: Mapping[str, Result]) -> Iterator[Line]:
+    notes = [part for part in message.parts if isinstance(part, Note)]
+    context = [note for note in notes if note.kind in CONTEXT]
+    if any(note.kind == "summary" for note in notes):
         context = []  # it may contain several prompts, each followed by its context
     for part in message.parts:
         match part:
             case Call():
-                yield Line("tool", _call(part), part.id in failed, results.get(part.id, ""))
+                about = next((value for value in part.input.values() if isinstance(value, str)), "")
+                result = results.get(part.id)
+                shown, plan_update = (_shortened(result.text), result.plan_update) if result else ("", None)
+                yield Line("tool", about.strip(), part.name, part.id in failed, shown, plan_update)
             case Text(text):
                 yield Line("assistant", text)
             case Prompt(said, while_working):
-                yield Line("user", said, is_prompt=not while_working)
-                if context and not while_working:
-                    yield Line("context", "\n\n".join(context))
+                if while_working:
+                    yield Line("user", said)
+                    continue
+                pictures = tuple(name for note in context for name in note.pictures)
+                yield Line("user", said, pictures=pictures, is_prompt=True)
+                if context:
+                    yield Line("context", "\n\n".join(note.text for note in context))
             case _:
                 pass
-
-
-def _call(call: Call) -> str:
-    about = next((value for value in call.input.values() if isinstance(value, str)), "")
-    return f"{call.name} {about}".strip()
 
 
 def _shortened(result: str) -> str:

@@ -130,11 +130,7 @@ async def run_checks(
     except Stopped:
         for number in range(len(results), len(checks)):
             stopped = request(number, "")
-            finish(
-                _without_result(
-                    user_checks.review, stopped, f"`{stopped.check.command}` was stopped. It has no result."
-                )
-            )
+            finish(_without_result(user_checks.review, stopped, "was stopped. It has no result."))
     return results
 
 
@@ -161,7 +157,7 @@ def _check(user_checks: UserChecks, command: str) -> Check:
 async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
     check, before = request.check, _progress_of(user_checks.review)
     passed_before = await user_checks.evidence.still_passes(check.command)
-    proves = False
+    intro, proves = "", False
     try:
         end, is_outdated = await _execute(
             user_checks,
@@ -171,21 +167,25 @@ async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
             retained=request.scope == "all",
         )
         if is_outdated:
-            text = f"{_sentence(check, end)}{OUTDATED}"
+            verdict = f"{_verdict(end)}{OUTDATED}"
         elif request.scope == "all":
             is_flaky = user_checks.evidence.is_flaky(check.command) or (passed_before and not end.passed)
-            text = f"{_sentence(check, end)}{FLAKY if is_flaky else ''}"
+            verdict = f"{_verdict(end)}{FLAKY if is_flaky else ''}"
         elif request.scope == "some":
             chosen, total = len(request.chosen or ()), len(selection.pending(before.undecided))
-            text = f"With {chosen} of {count_of(total, 'undecided change')}: {_sentence(check, end)}{_lacked(end)}"
+            intro = f"With {chosen} of {count_of(total, 'undecided change')}: "
+            verdict = f"{_verdict(end)}{_lacked(end)}"
         else:
+            accepted, total = before.reviewed.accepted, before.reviewed.total
+            intro = f"{accepted} of {count_of(total, 'change')} accepted: " if accepted else "Without the changes: "
             complete = None
             needs_complete = not end.passed and not end.fails_with_all and len(before.undecided)
             if needs_complete and not await user_checks.evidence.still_passes(check.command):
                 complete, is_outdated = await _execute(user_checks, request, None, f"{request.call_id}.all")
-            text, proves = _judge_accepted(user_checks, request, end, complete, before, is_outdated=is_outdated)
+            roots = user_checks.files.roots
+            verdict, proves = _judge_accepted(roots, end, complete, before, is_outdated=is_outdated)
     except ToolError as error:
-        return _without_result(user_checks.review, request, f"`{check.command}` could not run. {error}")
+        return _without_result(user_checks.review, request, f"could not run. {error}")
     return CheckFinished(
         request.call_id,
         check.item_id,
@@ -198,7 +198,8 @@ async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
         before.reviewed.total,
         proves,
         is_outdated,
-        f"{text}{end.discarded}",
+        intro,
+        f"{verdict}{end.discarded}",
     )
 
 
@@ -235,13 +236,7 @@ async def _execute(
 
 
 def _judge_accepted(
-    user_checks: UserChecks,
-    request: _Request,
-    end: CheckEnd,
-    complete: CheckEnd | None,
-    before: _ReviewProgress,
-    *,
-    is_outdated: bool,
+    roots: Roots, end: CheckEnd, complete: CheckEnd | None, before: _ReviewProgress, *, is_outdated: bool
 ) -> tuple[str, bool]:
     """Describes the result of a run without the undecided changes, and returns whether the check proves the changes.
 
@@ -249,30 +244,24 @@ def _judge_accepted(
         end: how the run without the undecided changes ended.
         complete: how the following run with all changes ended; None: it was not needed.
     """
-    undecided, reviewed, command = before.undecided, before.reviewed, request.check.command
-    intro = (
-        f"{reviewed.accepted} of {count_of(reviewed.total, 'change')} accepted: "
-        if reviewed.accepted
-        else "Without the changes: "
-    )
-    result = f"{intro}{_sentence(request.check, end)}"
+    undecided, accepted, result = before.undecided, before.reviewed.accepted, _verdict(end)
     if is_outdated:
         return f"{result}{OUTDATED}", False
     if end.passed:
-        return result if reviewed.accepted else f"{result} So it does not prove them.", False
+        return result if accepted else f"{result} So it does not prove them.", False
     if not len(undecided):
         return f"{result}{_lacked(end)}", False
     if end.fails_with_all:
         return f"{result}{_lacked(end)} So it fails with all of them, too.", False
     if complete is not None and not complete.passed:
         return f"{result} It fails with all of them, too.", False
-    if reviewed.accepted:
-        return f"{intro}`{command}` fails without {_list_changes(undecided, user_checks.files.roots)}.", False
+    if accepted:
+        return f"fails without {_list_changes(undecided, roots)}.", False
     return f"{result} With them it passes, so it proves them.", True
 
 
-def _sentence(check: Check, end: CheckEnd) -> str:
-    return f"`{check.command}` {'passes' if end.passed else 'fails'} ({end.summary})."
+def _verdict(end: CheckEnd) -> str:
+    return f"{'passes' if end.passed else 'fails'} ({end.summary})."
 
 
 def _lacked(end: CheckEnd) -> str:
@@ -304,9 +293,9 @@ def _lines(hunk: Hunk) -> str:
     return f"lines {first}-{last}" if last > first else f"line {first}"
 
 
-def _without_result(review: Review, request: _Request, message: str) -> CheckFinished:
+def _without_result(review: Review, request: _Request, verdict: str) -> CheckFinished:
     check, reviewed = request.check, _progress_of(review).reviewed
     counts = reviewed.accepted, reviewed.total
     return CheckFinished(
-        None, check.item_id, check.command, request.scope, None, None, 0.0, *counts, False, False, message
+        None, check.item_id, check.command, request.scope, None, None, 0.0, *counts, False, False, "", verdict
     )

@@ -244,7 +244,8 @@ function COMMANDS.sessions()
         session.plan, session.edits, session.running = opened.plan, opened.edits, opened.state == 'running'
         session.log = {}
         for _, line in ipairs(opened.transcript) do
-          S.add_line(session, (({ user = '> ', tool = '› ' })[line.role] or '') .. line.text)
+          local tool = line.role == 'tool' and '› ' .. line.tool .. ' '
+          S.add_line(session, (tool or (line.role == 'user' and '> ') or '') .. line.text)
         end
         S.current = row.sessionId
         panel.open()
