@@ -199,7 +199,8 @@ def typescript(wire: Wire, file: str) -> str:
     own = {name: found for module in modules for name, found in wire.types[module].items()}
     body = "\n".join(_declaration(found) for found in own.values())
     if file == "protocol":
-        body = "\n".join([*(_constants(wire, name) for name in GROUPS), body])
+        constants = (_constants(wire, name) for name in GROUPS)
+        body = "\n".join([*constants, body, *(_method_map(name, rows) for name, rows in wire.methods.items())])
     code = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     used = [name for name in wire.types["protocol_states"] if name not in own and re.search(rf"\b{name}\b", code)]
     names = "".join(f"  {name},\n" for name in used)
@@ -214,6 +215,19 @@ def _constants(wire: Wire, group: str) -> str:
     prefix = r"^COMMAND_" if group == "serverCommand" else r"_SCHEME$" if group == "scheme" else "^$"
     lines = "".join(f'  {_camel(re.sub(prefix, "", one.name))}: "{one.value}",\n' for one in found)
     return f"export const {group} = {{\n{lines}}} as const;\n"
+
+
+def _method_map(table: str, rows: Sequence[tuple[Constant, ast.expr]]) -> str:
+    """The types of a table of methods: the params of notifications, or the params and the result of requests."""
+    lines = "".join(f'  readonly "{method.value}": {_shapes(shapes)};\n' for method, shapes in rows)
+    return f"export interface {''.join(map(str.capitalize, table.split('_')))} {{\n{lines}}}\n"
+
+
+def _shapes(shapes: ast.expr) -> str:
+    if isinstance(shapes, ast.Tuple):
+        params, result = map(_shapes, shapes.elts)
+        return f"{{ params: {params}; result: {result} }}"
+    return " | ".join(_script(shapes))
 
 
 def _camel(name: str) -> str:

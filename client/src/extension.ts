@@ -39,6 +39,7 @@ import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./features/sessions/runs";
 import { setUpModel } from "./server/modelSetup";
 import { AgentServer } from "./server/server";
+import { answerRequest } from "./server/typedMessages";
 import { exampleRecording, offerExample, openExample } from "./features/sessions/example";
 import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
@@ -66,10 +67,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions(store);
   const recording = (): string | undefined => exampleRecording(context.extensionPath);
   const agent = new AgentServer(context, store, log, recording, (client) => {
-    client.onRequest(method.approve, (params: ApproveParams, token: vscode.CancellationToken) =>
-      approvals.ask(params, token),
-    );
-    client.onRequest(method.ask, (params: AskParams, token: vscode.CancellationToken) => questions.ask(params, token));
+    answerRequest(client, method.approve, (params, token) => approvals.ask(params, token));
+    answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
     registerCodeAnswers(client);
   });
   const modelAccess = new ModelAccess(context.secrets, () => recording() !== undefined);

@@ -19,7 +19,7 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
   try {
     const { model } = await withProgress({ title: t("Fairlead: waiting for the model's answer") }, async () => {
       await server.sendApiKey();
-      return server.request<{ model: string }>(method.testModel, {});
+      return server.request(method.testModel, {});
     });
     setContextKey("modelTested", true);
     const chosen = await showInformation(t("{0} answers.", model), t("Run Task"));

@@ -22,14 +22,13 @@ import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
 import { API_KEY_SECRET } from "./modelAccess";
 import {
-  method,
-  scheme,
-  type AgentCapabilities,
-  type AgentEvent,
-  type ClaimsParams,
-  type OpenedSession,
-} from "../wire/protocol";
-import type { Changed, Edits, Plan, SessionList } from "../wire/protocolStates";
+  answerRequest,
+  onNotification,
+  sendRequest,
+  type ClientNotifications,
+  type ClientRequests,
+} from "./typedMessages";
+import { method, scheme, type AgentCapabilities } from "../wire/protocol";
 import { translateTitle } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
@@ -93,7 +92,11 @@ export class AgentServer implements vscode.Disposable {
    * Throws NotStarted if the server cannot start, ServerGone if it ends before it answers, and the server's error if it
    * refuses the request.
    */
-  async request<Result>(name: string, params: unknown, token?: vscode.CancellationToken): Promise<Result> {
+  async request<Name extends keyof ClientRequests>(
+    name: Name,
+    params: ClientRequests[Name]["params"],
+    token?: vscode.CancellationToken,
+  ): Promise<ClientRequests[Name]["result"]> {
     const client = await this.started();
     const serverGone = (): ServerGone => new ServerGone(this.stopped.has(client));
     let abandon: (() => void) | undefined;
@@ -104,9 +107,8 @@ export class AgentServer implements vscode.Disposable {
       };
       this.pendingRequests.add(abandon);
     });
-    const answer = token ? client.sendRequest<Result>(name, params, token) : client.sendRequest<Result>(name, params);
     try {
-      return await Promise.race([answer, abandoned]);
+      return await Promise.race([sendRequest(client, name, params, token), abandoned]);
     } catch (error) {
       throw isLost(error) ? serverGone() : error;
     } finally {
@@ -129,7 +131,7 @@ export class AgentServer implements vscode.Disposable {
     if (!vscode.workspace.isTrusted || !vscode.workspace.workspaceFolders?.length) return;
     try {
       const client = (await isInstalled(this.context)) ? await this.started() : await this.client;
-      await client?.sendRequest(method.warm, {});
+      if (client) await sendRequest(client, method.warm, {});
     } catch (error) {
       this.log.debug(`The server could not prepare for a task: ${messageOf(error)}`);
     }
@@ -235,25 +237,25 @@ export class AgentServer implements vscode.Disposable {
       showFromServer(params);
     });
     client.onRequest(ShowMessageRequest.type, showFromServer);
-    client.onNotification(method.plan, (plan: Plan) => {
+    onNotification(client, method.plan, (plan) => {
       this.store.setPlan(plan);
     });
-    client.onNotification(method.planChanged, (changed: Changed) => {
+    onNotification(client, method.planChanged, (changed) => {
       if (!this.store.changePlan(changed)) void this.refetch(client, changed.sessionId);
     });
-    client.onNotification(method.editsChanged, (changed: Changed) => {
+    onNotification(client, method.editsChanged, (changed) => {
       if (!this.store.changeEdits(changed)) void this.refetch(client, changed.sessionId);
     });
-    client.onNotification(method.edits, (edits: Edits) => {
+    onNotification(client, method.edits, (edits) => {
       this.store.setEdits(edits);
     });
-    client.onNotification(method.sessions, ({ sessions }: SessionList) => {
+    onNotification(client, method.sessions, ({ sessions }) => {
       this.store.setRows(sessions);
     });
-    client.onNotification(method.event, (event: AgentEvent) => {
+    onNotification(client, method.event, (event) => {
       this.store.addEvent(event);
     });
-    client.onRequest(method.claims, (params: ClaimsParams) => claims(params, savesAfterAccept()));
+    answerRequest(client, method.claims, (params) => claims(params, savesAfterAccept()));
     this.registerAnswers(client);
     client.onDidChangeState(({ oldState, newState }) => {
       if (oldState === State.Running && newState !== State.Running) this.onServerGone();
@@ -292,7 +294,7 @@ export class AgentServer implements vscode.Disposable {
 
   private async sendCredentials(client: LanguageClient): Promise<void> {
     const apiKey = await this.context.secrets.get(API_KEY_SECRET);
-    await client.sendRequest(method.credentials, { apiKey: apiKey ?? null });
+    await sendRequest(client, method.credentials, apiKey === undefined ? {} : { apiKey });
   }
 
   /** Requests the complete plan and edits of a session, because a difference does not apply to those in the store. */
@@ -300,7 +302,7 @@ export class AgentServer implements vscode.Disposable {
     if (this.refetching.has(sessionId)) return;
     this.refetching.add(sessionId);
     try {
-      const { plan, edits } = await client.sendRequest<OpenedSession>(method.openSession, { sessionId });
+      const { plan, edits } = await sendRequest(client, method.openSession, { sessionId });
       this.store.setPlan(plan);
       this.store.setEdits(edits);
     } catch (error) {
@@ -313,10 +315,13 @@ export class AgentServer implements vscode.Disposable {
   /** Lets the server search for what the user has done in other windows, if it is running. It sends the new list. */
   private async findSessions(): Promise<void> {
     const client = await this.client?.catch(() => undefined);
-    await client?.sendRequest(method.listSessions, {}).catch(() => undefined);
+    if (client) await sendRequest(client, method.listSessions, {}).catch(() => undefined);
   }
 
-  private async notify(name: string, params: unknown): Promise<void> {
+  private async notify<Name extends keyof ClientNotifications>(
+    name: Name,
+    params: ClientNotifications[Name],
+  ): Promise<void> {
     await (await this.client?.catch(() => undefined))?.sendNotification(name, params);
   }
 

@@ -11,6 +11,8 @@ import type {
   ChangeId,
   SmallestSet,
   Edits,
+  Changed,
+  SessionList,
 } from "./protocolStates";
 
 export const method = {
@@ -956,3 +958,53 @@ export type AgentEvent =
   | UsageEvent
   | RoomMade
   | RunFinished;
+
+export interface ClientRequests {
+  readonly "agent/sessions/create": { params: CreateSessionParams; result: CreatedSession };
+  readonly "agent/sessions/list": { params: NoParams; result: SessionList };
+  readonly "agent/sessions/open": { params: SessionParams; result: OpenedSession };
+  readonly "agent/sessions/rewind": { params: RewindParams; result: RewindResult };
+  readonly "agent/sessions/delete": { params: SessionParams; result: null };
+  readonly "agent/sessions/former": { params: NoParams; result: FormerFoldersResult };
+  readonly "agent/sessions/adopt": { params: AdoptParams; result: AdoptResult };
+  readonly "agent/runTask": { params: RunTaskParams; result: RunResult };
+  readonly "agent/steer": { params: SteerParams; result: SteerResult };
+  readonly "agent/command/stop": { params: StopCommandParams; result: null };
+  readonly "agent/cancel": { params: SessionParams; result: null };
+  readonly "agent/edits/accept": { params: AcceptParams; result: ReviewResult };
+  readonly "agent/edits/reject": { params: RejectParams; result: ReviewResult };
+  readonly "agent/edits/amend": { params: AmendParams; result: AmendResult };
+  readonly "agent/edits/undo": { params: UndoParams; result: ReviewResult };
+  readonly "agent/edits/redo": { params: SessionParams; result: ReviewResult };
+  readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
+  readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
+  readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };
+  readonly "agent/plan/edit": { params: PlanEditParams; result: PlanEditResult };
+  readonly "agent/plan/history": { params: SessionParams; result: PageResult };
+  readonly "agent/record": { params: SessionParams; result: RecordResult };
+  readonly "agent/command/rules": { params: NoParams; result: PageResult };
+  readonly "agent/credentials": { params: CredentialsParams; result: null };
+  readonly "agent/warm": { params: WarmParams; result: null };
+  readonly "agent/model/test": { params: NoParams; result: TestResult };
+}
+
+export interface ClientNotifications {
+  readonly "agent/trust": TrustParams;
+}
+
+export interface ServerRequests {
+  readonly "agent/approve": { params: ApproveParams; result: ApproveResult };
+  readonly "agent/ask": { params: AskParams; result: AskResult };
+  readonly "agent/editor/claims": { params: ClaimsParams; result: ClaimsResult };
+  readonly "agent/editor/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
+}
+
+export interface ServerNotifications {
+  readonly "agent/plan": Plan;
+  readonly "agent/edits": Edits;
+  readonly "agent/plan/changed": Changed;
+  readonly "agent/edits/changed": Changed;
+  readonly "agent/sessions": SessionList;
+  readonly "agent/saving": SavingParams;
+  readonly "agent/event": AgentEvent;
+}

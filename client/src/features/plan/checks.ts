@@ -14,7 +14,7 @@ import {
 import { resultToShow } from "./checkResults";
 import type { PlanEdits } from "./planEdits";
 import type { StepNode } from "./planNodes";
-import { method, type CheckResults, type RunChecksParams, type SuggestedCheck } from "../../wire/protocol";
+import { method, type RunChecksParams, type SuggestedCheck } from "../../wire/protocol";
 import type { CheckResult } from "../../wire/protocolStates";
 import { orShowWarning, showFailure } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
@@ -138,7 +138,7 @@ export class Checks {
   private async request(params: RunChecksParams): Promise<readonly CheckResult[] | undefined> {
     return withProgress({ title: t("Running checks"), cancellable: true }, async (_, token) => {
       try {
-        return (await this.server.request<CheckResults>(method.runChecks, params, token)).results;
+        return (await this.server.request(method.runChecks, params, token)).results;
       } catch (error) {
         if (token.isCancellationRequested) return undefined;
         showFailure(error);
@@ -148,9 +148,7 @@ export class Checks {
   }
 
   private async suggestions(): Promise<readonly SuggestedCheck[]> {
-    const found = await orShowWarning(() =>
-      this.server.request<{ suggestions: readonly SuggestedCheck[] }>(method.suggestChecks, {}),
-    );
+    const found = await orShowWarning(() => this.server.request(method.suggestChecks, {}));
     return found?.suggestions ?? [];
   }
 

@@ -54,6 +54,7 @@ export class Terminals implements vscode.Disposable {
 
   /** Stops a background command, or a check. */
   async stop({ sessionId, handle }: RunningNode): Promise<void> {
+    if (handle === null) return;
     await orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
   }
 

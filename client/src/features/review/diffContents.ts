@@ -107,9 +107,7 @@ export class DiffContents implements vscode.Disposable {
     const version = this.version(uri);
     if (version === undefined) return this.save(uri, PROPOSAL_GONE, undefined);
     try {
-      const { text } = await this.server.request<{ text: string }>("workspace/textDocumentContent", {
-        uri: wireUri(uri),
-      });
+      const { text } = await this.server.request("workspace/textDocumentContent", { uri: wireUri(uri) });
       return this.save(uri, text, version);
     } catch (error) {
       if (this.version(uri) === undefined) return this.save(uri, PROPOSAL_GONE, undefined);

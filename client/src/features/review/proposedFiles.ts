@@ -10,7 +10,7 @@
 import { t } from "@vscode/l10n";
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
-import { method, scheme, type AmendResult } from "../../wire/protocol";
+import { method, scheme, type AmendParams } from "../../wire/protocol";
 import type { FileEdits } from "../../wire/protocolStates";
 import { messageOf } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
@@ -119,8 +119,9 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     const text = current.text.startsWith(BOM) ? BOM + typed : typed;
     // a save without a change, such as an automatic one, must not become a step of the undo history
     if (text !== current.text) {
-      const params = { sessionId: uri.authority, uri: file.uri, text, version: current.version };
-      await this.amend(params);
+      const { version } = current;
+      const seen = version === undefined ? {} : { version };
+      await this.amend({ sessionId: uri.authority, uri: file.uri, text, ...seen });
       this.store.decisions.record([], uri.authority);
     }
     this.loadedRevisions.set(uri.toString(), this.texts.set(uri, text).revision);
@@ -152,9 +153,9 @@ export class ProposedFiles implements vscode.FileSystemProvider, vscode.Disposab
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  private async amend(params: object): Promise<AmendResult> {
+  private async amend(params: AmendParams): Promise<void> {
     try {
-      return await this.server.request<AmendResult>(method.amend, params);
+      await this.server.request(method.amend, params);
     } catch (error) {
       throw userError(messageOf(error));
     }

@@ -108,7 +108,6 @@ export class Review {
 
   private async decideOnce(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const { sessionId, target } = params;
-    const name = decision === "accept" ? method.accept : method.reject;
     const before = this.store.get(sessionId)?.edits;
     const isUpToDate = (params.version ?? (part?.shown ?? before)?.version) === before?.version;
     const amended = decision === "accept" ? await this.saveEditedProposals(sessionId, target) : "clean";
@@ -120,7 +119,7 @@ export class Review {
     const seen = isSaved || this.isUnchangedHunk(params) ? current?.version : (params.version ?? shown?.version);
     const asked = { ...params, ...(seen === undefined ? {} : { version: seen }) };
     const result = await this.perform(
-      () => this.decideAsShown(name, asked, shown),
+      () => this.decideAsShown(decision, asked, shown),
       // no message if an earlier decision included this one
       () => this.isStillPending(params),
     );
@@ -180,16 +179,20 @@ export class Review {
    * has seen all that are left, sends it again for these. An earlier part of the same decision may have removed the
    * others.
    */
-  private async decideAsShown(name: string, params: DecideParams, shown: Edits | undefined): Promise<ReviewResult> {
+  private async decideAsShown(
+    decision: Decision,
+    params: DecideParams,
+    shown: Edits | undefined,
+  ): Promise<ReviewResult> {
     try {
-      return await this.server.request<ReviewResult>(name, params);
+      return await this.server.request(method[decision], params);
     } catch (error) {
       const now = this.store.get(params.sessionId)?.edits;
       const stale =
         (error as { code?: unknown }).code === STALE && "all" in params.target && params.version === shown?.version;
       if (!stale || !shown || !now || !allWasShown(shown, now)) throw error;
       if (now.files.length === 0) return { outcomes: [], edits: now };
-      return this.server.request<ReviewResult>(name, { ...params, version: now.version });
+      return this.server.request(method[decision], { ...params, version: now.version });
     }
   }
 

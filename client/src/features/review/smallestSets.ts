@@ -60,8 +60,9 @@ export class SmallestSets {
     return withProgress({ title: TITLE, cancellable: true }, async (report, token) => {
       let handle: string | undefined;
       const stop = (): void => {
-        if (token.isCancellationRequested && handle !== undefined)
-          void orShowWarning(() => this.server.request(method.stopCommand, { sessionId, handle }));
+        if (!token.isCancellationRequested || handle === undefined) return;
+        const params = { sessionId, handle };
+        void orShowWarning(() => this.server.request(method.stopCommand, params));
       };
       const unsubscribe = this.store.onEvent((event) => {
         if (event.kind !== "check_search" || event.sessionId !== sessionId) return;
@@ -73,7 +74,7 @@ export class SmallestSets {
       });
       token.onCancellationRequested(stop);
       try {
-        return await this.server.request<SmallestSet>(method.minimizeChecks, params);
+        return await this.server.request(method.minimizeChecks, params);
       } finally {
         unsubscribe();
       }

@@ -2,14 +2,14 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method, type FormerFolder, type FormerFoldersResult } from "../../wire/protocol";
+import { method, type FormerFolder } from "../../wire/protocol";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import { oneOrMany } from "../../ui/format";
 import { pick, showBriefly, showInformation, type PickTexts } from "../../ui/show";
 
 export async function adoptSessions(server: AgentServer): Promise<void> {
-  const found = await orShowWarning(() => server.request<FormerFoldersResult>(method.formerFolders, {}));
+  const found = await orShowWarning(() => server.request(method.formerFolders, {}));
   if (!found) return;
   if (found.folders.length === 0) {
     void showInformation(t("All folders that have saved sessions still exist."));
@@ -22,7 +22,7 @@ export async function adoptSessions(server: AgentServer): Promise<void> {
   const folder = chosen && (await pickFolder());
   if (!folder) return;
   const params = { former: chosen.uri, folder: folder.uri.toString() };
-  const result = await orShowWarning(() => server.request<{ adopted: number }>(method.adoptSessions, params));
+  const result = await orShowWarning(() => server.request(method.adoptSessions, params));
   const listed = t("{0} sessions now belong to “{1}”.", result?.adopted ?? 0, folder.name);
   if (result) showBriefly(oneOrMany(result.adopted, t("1 session now belongs to “{0}”.", folder.name), listed));
 }

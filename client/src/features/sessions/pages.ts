@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { safeMarkdown } from "../../ui/markdown";
 import { MarkdownPages, showPreview } from "../../ui/markdownPages";
 import { commitInputs } from "../../context/git";
-import { method, type PageResult, type RecordResult } from "../../wire/protocol";
+import { method, type RecordResult } from "../../wire/protocol";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
@@ -83,7 +83,7 @@ export class Pages implements vscode.Disposable {
   private async record(): Promise<RecordResult | undefined> {
     const sessionId = this.activeId();
     if (sessionId === undefined) return undefined;
-    return orShowWarning(() => this.server.request<RecordResult>(method.record, { sessionId }));
+    return orShowWarning(() => this.server.request(method.record, { sessionId }));
   }
 
   /** Returns the id of the active session. Shows a message if there is none. */
@@ -109,15 +109,11 @@ export class Pages implements vscode.Disposable {
   private async fetch(uri: vscode.Uri): Promise<string> {
     const request =
       uri.authority === RULES.authority
-        ? this.request(method.commandRules, {})
-        : this.request(method.planHistory, { sessionId: uri.authority });
-    const text = safeMarkdown(await request);
+        ? this.server.request(method.commandRules, {})
+        : this.server.request(method.planHistory, { sessionId: uri.authority });
+    const text = safeMarkdown((await request).markdown);
     this.texts.set(uri.toString(), text);
     return text;
-  }
-
-  private async request(name: string, params: object): Promise<string> {
-    return (await this.server.request<PageResult>(name, params)).markdown;
   }
 }
 

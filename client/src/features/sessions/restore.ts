@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import { method } from "../../wire/protocol";
-import type { SessionList } from "../../wire/protocolStates";
 import type { AgentServer } from "../../server/server";
 import { storageFolder } from "../../server/storage";
 import type { Store } from "../../state/store";
@@ -25,7 +24,7 @@ export async function restoreSessions(
   if (saved.size === 0) return saved;
   // wait for the list, because a conversation that is drawn without it has no title and no transcript; if the server
   // cannot start, the user has already seen why
-  const list = await server.request<SessionList>(method.listSessions, {}).catch(() => undefined);
+  const list = await server.request(method.listSessions, {}).catch(() => undefined);
   if (list) store.setRows(list.sessions);
   return saved;
 }

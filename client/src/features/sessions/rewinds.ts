@@ -1,7 +1,7 @@
 // Rewinds a session to its state before a prompt, or begins a new session with that state.
 
 import { t } from "@vscode/l10n";
-import { method, type OpenedSession, type RewindResult, type RewindScope } from "../../wire/protocol";
+import { method, type RewindScope } from "../../wire/protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
@@ -73,7 +73,7 @@ export class Rewinds {
     });
     if (!chosen || !(await this.ensureStopped(session, chosen.scope))) return;
     const params = { sessionId: session.id, checkpoint, scope: chosen.scope };
-    const result = await orShowWarning(() => this.server.request<RewindResult>(method.rewindSession, params));
+    const result = await orShowWarning(() => this.server.request(method.rewindSession, params));
     if (!result) return;
     if (chosen.scope === "fork") await this.showFork(result.sessionId);
     else this.store.rewind(session.id, checkpoint);
@@ -100,8 +100,7 @@ export class Rewinds {
   }
 
   private async showFork(sessionId: string): Promise<void> {
-    const open = (): Promise<OpenedSession> => this.server.request(method.openSession, { sessionId });
-    const opened = await orShowWarning(open);
+    const opened = await orShowWarning(() => this.server.request(method.openSession, { sessionId }));
     if (opened) this.store.addTranscript(opened);
     this.store.show(sessionId);
   }

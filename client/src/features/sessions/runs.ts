@@ -251,7 +251,7 @@ export class Runs {
     };
     try {
       if (!(await this.makeReady(begin))) return undefined;
-      const { sessionId } = await this.server.request<{ sessionId: string }>(method.createSession, {});
+      const { sessionId } = await this.server.request(method.createSession, {});
       if (starting !== undefined && this.store.get(starting)) return sessionId;
       await this.server.request(method.deleteSession, { sessionId });
       return undefined;

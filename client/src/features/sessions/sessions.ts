@@ -76,7 +76,7 @@ export class Sessions implements vscode.Disposable {
   async sendMessage(sessionId: string, text: string): Promise<boolean> {
     if (warnIfStarting(this.store.get(sessionId))) return false;
     const params = { sessionId, text };
-    const queued = await orShowWarning(() => this.server.request<{ queued: number }>(method.steer, params));
+    const queued = await orShowWarning(() => this.server.request(method.steer, params));
     if (queued) showBriefly(t("Message queued."));
     return queued !== undefined;
   }
@@ -94,7 +94,7 @@ export class Sessions implements vscode.Disposable {
       const sure = await showWarning(t("Delete “{0}”?", session.title), { modal: true, detail }, t("Delete"));
       if (sure === undefined) return;
     }
-    const deleted = await orShowWarning(() => this.server.request<null>(method.deleteSession, { sessionId }));
+    const deleted = await orShowWarning(() => this.server.request(method.deleteSession, { sessionId }));
     if (deleted === undefined) return;
     this.store.remove(sessionId);
     const shown = this.store.active;
