@@ -5,6 +5,7 @@ import { test } from "node:test";
 import ts from "typescript";
 
 const SOURCES = path.join("client", "src");
+const SERVER = path.join("server", "fairlead", "lsp");
 const chinese = JSON.parse(readFileSync("l10n/bundle.l10n.zh-cn.json", "utf8")) as Record<string, string>;
 
 /** The first argument of each call to `t` in a file that imports `t`; if it is no literal, the file and the call. */
@@ -24,6 +25,12 @@ function textsOf(file: string): { readonly text: string; readonly isLiteral: boo
   return texts;
 }
 
+/** The templates of the titles that the server sends. */
+const titles = readdirSync(SERVER)
+  .filter((file) => file.endsWith(".py"))
+  .flatMap((file) => [...readFileSync(path.join(SERVER, file), "utf8").matchAll(/\bTitle\(\s*"([^"]+)"/g)])
+  .map(([, text = ""]) => text);
+
 const used = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .flatMap((file) => textsOf(path.join(SOURCES, file)));
@@ -39,9 +46,9 @@ test("each text of the client is a literal", () => {
   );
 });
 
-test("each text of the client has a Chinese translation, and there are no unused translations", () => {
-  assert.ok(used.length > 0);
-  assert.deepEqual(Object.keys(chinese).sort(), [...new Set(used.map(({ text }) => text))].sort());
+test("each text of the client and each title of the server has a Chinese translation, and there are no unused translations", () => {
+  assert.ok(used.length > 0 && titles.length > 0);
+  assert.deepEqual(Object.keys(chinese).sort(), [...new Set([...titles, ...used.map(({ text }) => text)])].sort());
 });
 
 test("each Chinese text has the placeholders, icons, code and links of the English one", () => {

@@ -28,8 +28,8 @@ import {
   type ClientNotifications,
   type ClientRequests,
 } from "./typedMessages";
-import { method, scheme, type AgentCapabilities } from "../wire/protocol";
-import { translateTitle } from "./serverTitles";
+import { method, scheme, type AgentCapabilities, type Title } from "../wire/protocol";
+import { titleText } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
@@ -357,18 +357,19 @@ function fileFilter(): Middleware {
 
 /** Shows the server's CodeLenses and code actions in the user's language. */
 function titleTranslation(): Middleware {
-  const translate = (command: vscode.Command | undefined): void => {
-    if (command) showTitle(command, translateTitle(command.title));
+  const translate = (titled: { title: string } | undefined, item: object): void => {
+    const { data } = item as { data?: Title };
+    if (titled) showTitle(titled, data ? titleText(data) : titled.title);
   };
   return {
     provideCodeLenses: async (document, token, next) => {
       const lenses = await next(document, token);
-      for (const { command } of lenses ?? []) translate(command);
+      for (const lens of lenses ?? []) translate(lens.command, lens);
       return lenses;
     },
     provideCodeActions: async (document, range, context, token, next) => {
       const actions = await next(document, range, context, token);
-      for (const action of actions ?? []) showTitle(action, translateTitle(action.title));
+      for (const action of actions ?? []) translate(action, action);
       return actions;
     },
   };

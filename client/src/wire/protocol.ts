@@ -341,6 +341,16 @@ export interface DiagnosticsResult {
   readonly files: readonly FileDiagnostics[];
 }
 
+/** The `data` of a code lens or a code action: its title in parts, for a client that shows another language. */
+export interface Title {
+  /** The beginning of the title, such as `Fairlead: `; may be empty. */
+  readonly prefix: string;
+  /** The rest in English, such as `Accept {0}`. */
+  readonly template: string;
+  /** What `{0}` and `{1}` stand for. */
+  readonly arguments: readonly string[];
+}
+
 /** What `workspace/applyEdit` has in addition to LSP's params, for a client that announces `checksEdits`. */
 export interface ApplyEditDigests {
   /**

@@ -1,6 +1,7 @@
 """Accept and reject at the cursor as code actions, for editors that show no code lenses by default."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NotRequired, TypedDict
 
 from lsprotocol import types
@@ -8,7 +9,8 @@ from lsprotocol import types
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
 from fairlead.lsp.protocol_states import RangeWire
-from fairlead.lsp.review_commands import proposal_of, review_commands, uri_of, whole_titles
+from fairlead.lsp.review_commands import CONFLICT_TITLES, proposal_of, review_commands, uri_of, whole_titles
+from fairlead.lsp.titles import Title, hunk_size
 from fairlead.session.session import Session
 from fairlead.uris import file_path
 
@@ -82,17 +84,23 @@ def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Ite
         return
     touched = [hunk for hunk in proposal.hunks if _touches(proposal, hunk, first, last)]
     for hunk in touched:
-        line = proposal.region_of[hunk.id].mine[0] + 1
-        which = "This Change" if len(touched) == 1 else f"the Change at Line {line}"
-        accept, reject = f"Accept {which} (+{len(hunk.new)} −{len(hunk.old)})", f"Reject {which}"
-        conflict = hunk.id in proposal.conflicts
-        if conflict:
-            at = "" if len(touched) == 1 else f" at Line {line}"
-            accept, reject = f"Accept Proposed{at} (Replace Mine)", f"Keep Mine{at}"
+        at = (str(proposal.region_of[hunk.id].mine[0] + 1),)
+        size, conflict, is_only = hunk_size(hunk), hunk.id in proposal.conflicts, len(touched) == 1
+        if conflict and is_only:
+            accept, reject = CONFLICT_TITLES
+        elif conflict:
+            accept, reject = Title("Accept Proposed at Line {0} (Replace Mine)", at), Title("Keep Mine at Line {0}", at)
+        elif is_only:
+            accept, reject = Title("Accept This Change ({0})", (size,)), Title("Reject This Change")
+        else:
+            accept = Title("Accept the Change at Line {0} ({1})", (*at, size))
+            reject = Title("Reject the Change at Line {0}", at)
         yield from _pair(session, {"uri": uri, "hunk": hunk.id}, accept, reject, conflict=conflict)
     if touched and len(proposal.hunks) > 1:
-        all_changes = f"All {len(proposal.hunks)} Changes in This File"
-        yield from _pair(session, {"uri": uri}, f"Accept {all_changes}", f"Reject {all_changes}")
+        count = (str(len(proposal.hunks)),)
+        accept = Title("Accept All {0} Changes in This File", count)
+        reject = Title("Reject All {0} Changes in This File", count)
+        yield from _pair(session, {"uri": uri}, accept, reject)
 
 
 def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
@@ -102,9 +110,10 @@ def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:
 
 
 def _pair(
-    session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
+    session: Session, target: dict[str, str], accept: Title, reject: Title, *, conflict: bool = False
 ) -> Iterator[Action]:
     """The actions to accept and to reject."""
-    titles = (f"Fairlead: {accept}", f"Fairlead: {reject}")
-    for command in review_commands(session, target, *titles, conflict=conflict):
-        yield {"title": command["title"], "kind": KIND, "command": command}
+    for title, command in zip((accept, reject), review_commands(session, target, conflict=conflict), strict=True):
+        title = replace(title, prefix="Fairlead: ")
+        command = {"title": title.text, **command}
+        yield {"title": title.text, "kind": KIND, "command": command, "data": title.wire}

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fairlead.lsp.review_commands import (
     whole_titles,
 )
 from fairlead.lsp.rpc import AgentProtocol
+from fairlead.lsp.titles import Title, hunk_size
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
@@ -112,9 +114,9 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
     last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
     for hunk in proposal.hunks:
         start = proposal.region_of[hunk.id].mine[0] if in_file else hunk.new_start
-        accept = f"Accept +{len(hunk.new)} −{len(hunk.old)}" if in_file else "Accept"
+        accept = Title("Accept {0}", (hunk_size(hunk),)) if in_file else Title("Accept")
         conflict = hunk.id in proposal.conflicts
-        titles = CONFLICT_TITLES if conflict else (accept, "Reject")
+        titles = CONFLICT_TITLES if conflict else (accept, Title("Reject"))
         target = {"uri": uri, "hunk": hunk.id}
         yield from _pair(session, min(start, last), target, titles, prefix, conflict=conflict)
         if in_file:
@@ -123,25 +125,27 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
 
 
 def _pair(
-    session: Session, line: int, target: dict[str, str], titles: tuple[str, str], prefix: str, *, conflict: bool
+    session: Session, line: int, target: dict[str, str], titles: tuple[Title, Title], prefix: str, *, conflict: bool
 ) -> Iterator[Lens]:
     """The lenses to accept and to reject, on one line."""
-    for command in review_commands(session, target, prefix + titles[0], titles[1], conflict=conflict):
-        yield _lens(line, command)
+    accept, reject = review_commands(session, target, conflict=conflict)
+    yield _lens(line, replace(titles[0], prefix=prefix), accept)
+    yield _lens(line, titles[1], reject)
 
 
 def _preview(session: Session, line: int, target: dict[str, str]) -> Lens:
     """The lens that shows the proposed lines in the user's text, below `line`."""
     params = {"sessionId": session.id, "target": target, "line": line}
-    return _lens(line, {"title": "Preview", "command": wire.CLIENT_PREVIEW, "arguments": [params]})
+    return _lens(line, Title("Preview"), {"command": wire.CLIENT_PREVIEW, "arguments": [params]})
 
 
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
     """The lens that opens the diff."""
     params = {"sessionId": session.id, "target": target}
-    return _lens(line, {"title": "Open Diff", "command": wire.CLIENT_SHOW, "arguments": [params]})
+    return _lens(line, Title("Open Diff"), {"command": wire.CLIENT_SHOW, "arguments": [params]})
 
 
-def _lens(line: int, command: Command) -> Lens:
+def _lens(line: int, title: Title, command: Command) -> Lens:
     position = {"line": line, "character": 0}
-    return {"range": {"start": position, "end": position}, "command": command}
+    range_ = {"start": position, "end": position}
+    return {"range": range_, "command": {"title": title.text, **command}, "data": title.wire}

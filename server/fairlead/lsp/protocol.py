@@ -388,6 +388,17 @@ class DiagnosticsResult(TypedDict):
     """Files without a problem may be left out."""
 
 
+class TitleWire(TypedDict):
+    """The `data` of a code lens or a code action: its title in parts, for a client that shows another language."""
+
+    prefix: str
+    """The beginning of the title, such as `Fairlead: `; may be empty."""
+    template: str
+    """The rest in English, such as `Accept {0}`."""
+    arguments: list[str]
+    """What `{0}` and `{1}` stand for."""
+
+
 class ApplyEditDigests(TypedDict):
     """What `workspace/applyEdit` has in addition to LSP's params, for a client that announces `checksEdits`."""
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from fairlead.edits.proposal import Proposal
 from fairlead.lsp import protocol as wire
+from fairlead.lsp.titles import Title
 from fairlead.session.session import Session
 from fairlead.workspace.errors import WorkspaceError
 
 Command = dict[str, Any]
-"""An LSP `Command`."""
+"""An LSP `Command`, without its title."""
 
 
 def proposal_of(session: Session, path: Path) -> Proposal | None:
@@ -28,34 +29,32 @@ def uri_of(proposal: Proposal) -> str:
     return Path(proposal.path).as_uri()
 
 
-CONFLICT_TITLES = ("Accept Proposed (Replace Mine)", "Keep Mine")
+CONFLICT_TITLES = Title("Accept Proposed (Replace Mine)"), Title("Keep Mine")
 
 
-def whole_titles(session: Session, proposal: Proposal) -> tuple[str, str] | None:
+def whole_titles(session: Session, proposal: Proposal) -> tuple[Title, Title] | None:
     """The titles of the commands that accept and reject a whole file; None if its hunks are decided separately."""
     if proposal.deleted_by_user:
-        return "Restore File with Changes", "Keep Deleted"
+        return Title("Restore File with Changes"), Title("Keep Deleted")
     if not proposal.decided_as_whole:
         return None
-    return CONFLICT_TITLES if proposal.in_conflict else (_accept_title(session, proposal), "Reject")
+    return CONFLICT_TITLES if proposal.in_conflict else (_accept_title(session, proposal), Title("Reject"))
 
 
-def _accept_title(session: Session, proposal: Proposal) -> str:
+def _accept_title(session: Session, proposal: Proposal) -> Title:
     match proposal.kind:
         case "create":
-            return "Accept New File"
+            return Title("Accept New File")
         case "delete":
-            return "Accept Deletion"
+            return Title("Accept Deletion")
         case "rename":
-            return f"Accept Rename to {session.roots.relative(Path(proposal.target))}"
+            return Title("Accept Rename to {0}", (session.roots.relative(Path(proposal.target)),))
         case "modify":  # bytes, or new permissions
-            return "Accept File"
+            return Title("Accept File")
 
 
-def review_commands(
-    session: Session, target: dict[str, str], accept: str, reject: str, *, conflict: bool = False
-) -> tuple[Command, Command]:
-    """The commands that accept and reject a target, with the titles `accept` and `reject`.
+def review_commands(session: Session, target: dict[str, str], *, conflict: bool = False) -> tuple[Command, Command]:
+    """The commands that accept and reject a target, without titles.
 
     They are refused if the target changes before the user runs them. With `conflict`, accepting replaces the user's
     lines.
@@ -63,6 +62,6 @@ def review_commands(
     params: dict[str, Any] = {"sessionId": session.id, "target": target, "version": session.files.version}
     accept_params = {**params, "resolution": "proposed"} if conflict else params
     return (
-        {"title": accept, "command": wire.COMMAND_ACCEPT, "arguments": [accept_params]},
-        {"title": reject, "command": wire.COMMAND_REJECT, "arguments": [params]},
+        {"command": wire.COMMAND_ACCEPT, "arguments": [accept_params]},
+        {"command": wire.COMMAND_REJECT, "arguments": [params]},
     )
