@@ -31,6 +31,9 @@ const TEXTS = [
   "QuickInputButton",
 ];
 
+/** Two words, or a tag: what a text of the server contains. */
+const PROSE = String.raw`/[A-Za-z]{2,} [A-Za-z]{2,}|^\^?<\(?\w/`;
+
 /** The layers of the client, the lowest first. A layer imports only those below it. */
 const LAYERS = ["wire", "state", "ui", "server", "context", "features"];
 const FEATURES = fs.readdirSync(new URL("client/src/features", import.meta.url));
@@ -102,6 +105,11 @@ export default defineConfig(
           selector: "Literal[value=/^vscode\\.(diff|changes)$/]",
           message: "Use ui/show.ts: the title may hide a part of itself.",
         },
+        ...[
+          `Literal[regex.pattern=${PROSE}]`,
+          `CallExpression[callee.property.name=/^(startsWith|endsWith|includes|indexOf|split)$/] > Literal[value=${PROSE}]`,
+          `BinaryExpression[operator=/^[!=]==$/] > Literal[value=${PROSE}]`,
+        ].map((selector) => ({ selector, message: "Ask for a kind on the wire instead of recognizing a text." })),
       ],
     },
   },

@@ -1,5 +1,7 @@
 // Changes the names of the files in Git diffs. Git's names begin at the root of the repository. Pure.
 
+/* eslint-disable no-restricted-syntax -- the patterns recognize what Git writes */
+
 /**
  * Where the part of the next file begins. Every line of a hunk begins with another character. Not with the flag `m`,
  * because a line of a file may contain a `\r`, after which `^` would match.

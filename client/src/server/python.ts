@@ -96,6 +96,7 @@ function problemOf(error: unknown): string {
   const { code, stderr, killed } = error as { code?: unknown; stderr?: string; killed?: boolean };
   if (code === "ENOENT") return "not found";
   if (killed) return "did not answer";
+  // eslint-disable-next-line no-restricted-syntax -- Python writes this
   if (/No module named '?(venv|ensurepip)/.test(stderr ?? ""))
     return "lacks the module venv or ensurepip (on Debian and Ubuntu: install python3-venv)";
   const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");

@@ -37,7 +37,7 @@ def with_thinking_to_continue(reply: Reply) -> list[Part]:
     If the answer was cut off within thinking that arrived in tags, this thinking is its text, so that the model can
     continue it.
     """
-    if not reply.parts and reply.tagged_thinking and CONTINUATIONS.get(reply.stop) == CONTINUE:
+    if not reply.parts and reply.tagged_thinking and reply.stop in ("cut_off", "window_full"):
         return [parts.Text(reply.tagged_thinking)]
     return list(reply.parts)
 

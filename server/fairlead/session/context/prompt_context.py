@@ -8,7 +8,7 @@ from fairlead.agent.events import ContextSent, Event
 from fairlead.messages.parts import Message, Note, Part
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
-from fairlead.session.context.surroundings import GitState, Surroundings, summary, surroundings_note
+from fairlead.session.context.surroundings import GitState, Surroundings, surroundings_note
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -45,10 +45,11 @@ class PromptContext:
                 branch = await asyncio.to_thread(_branches, self._files.roots)
                 surroundings = replace(surroundings, git=GitState(branch) if branch else None)
             is_secret = self._files.secret_filter()
-            note = surroundings_note(surroundings, self._files.roots, is_secret, messages)
-            if note is not None:
+            noted = surroundings_note(surroundings, self._files.roots, is_secret, messages)
+            if noted is not None:
+                note, summary = noted
                 parts.append(note)
-                titles.append(summary(note.sections) or NOTHING_NEW)
+                titles.append(summary or NOTHING_NEW)
         if parts:
             texts = [part.text for part in parts if isinstance(part, Note)]
             self._unreported = ContextSent("; ".join(titles), "\n\n".join(texts), attached.pictures)

@@ -4,7 +4,6 @@ The block names files, and never quotes them. A follow-up repeats only what chan
 """
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,8 +31,6 @@ MAX_BRANCH = 100
 ACTIVE, PROBLEMS, BRANCH = "Active file", "Problems in the open files", "Git branch"
 SUMMARY = {ACTIVE: "active file {}", PROBLEMS: "{}", BRANCH: "branch {}"}
 """The form of each section in the summary for the user, by label."""
-
-_LINES = re.compile(r", lines? (?=\d)")
 
 Lines = tuple[int, int]
 """The first and the last line of a range, counted from 1."""
@@ -81,6 +78,14 @@ class Surroundings:
     """None: the editor did not report it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Section:
+    text: str
+    """For the model."""
+    head: str = ""
+    """What the summary for the user has of it."""
+
+
 def lines_text(first: int, last: int) -> str:
     """`line 2` or `lines 2 to 4`."""
     return f"line {first}" if first == last else f"lines {first} to {last}"
@@ -88,11 +93,11 @@ def lines_text(first: int, last: int) -> str:
 
 def surroundings_note(
     now: Surroundings, roots: Roots, is_secret: Callable[[str], bool], messages: Sequence[Message]
-) -> Note | None:
-    """The note for the prompt that follows these messages.
+) -> tuple[Note, str] | None:
+    """The note for the prompt that follows these messages, and a summary of it in one line for the user.
 
     None if nothing is known, and the messages contain no earlier note. If they contain one, the new note names
-    only the changes since then, or says that there are none.
+    only the changes since then, or says that there are none; then the summary is empty.
 
     Args:
         is_secret: whether a path that `Roots.relative` returned looks like a secret. Neither such files nor files
@@ -102,28 +107,19 @@ def surroundings_note(
     known = {label: text for note in notes_in(messages) for label, text in note.sections}
     if not known:
         return _note(LEAD, sections) if sections else None
-    changed = {label: text for label, text in sections.items() if known.get(label) != text}
-    changed |= {label: NOTHING for label, text in known.items() if label not in sections and text != NOTHING}
+    changed = {label: section for label, section in sections.items() if known.get(label) != section.text}
+    gone = [label for label, text in known.items() if label not in sections and text]
+    changed |= dict.fromkeys(gone, _Section("", NOTHING))
     return _note(CHANGED_LEAD if changed else UNCHANGED, changed)
 
 
-def summary(sections: Sequence[tuple[str, str]]) -> str:
-    """The most important sections of a note in one line, for the user.
-
-    If the note has none of them, the labels of its other sections; empty if it has no sections.
-    """
-    heads = {label: text.partition("\n")[0] for label, text in sections}
-    shown = [
-        form.format(_LINES.split(heads[label], maxsplit=1)[0] if label == ACTIVE else heads[label])
-        for label, form in SUMMARY.items()
-        if label in heads
-    ]
-    return "; ".join(shown) or ", ".join(heads).lower()
-
-
-def _note(lead: str, sections: Mapping[str, str]) -> Note:
-    lines = [f"{label}: {text}" for label, text in sections.items()]
-    return Note("context", clean_text("\n".join([BEGIN, lead, *lines, END])), tuple(sections.items()))
+def _note(lead: str, sections: Mapping[str, _Section]) -> tuple[Note, str]:
+    """The note, and the most important sections in one line; without any of them, the labels of the others."""
+    texts = [(label, section.text) for label, section in sections.items()]
+    lines = [f"{label}: {text or NOTHING}" for label, text in texts]
+    heads = [form.format(sections[label].head) for label, form in SUMMARY.items() if label in sections]
+    summary = "; ".join(heads) or ", ".join(sections).lower()
+    return Note("context", clean_text("\n".join([BEGIN, lead, *lines, END])), tuple(texts)), summary
 
 
 def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bool]) -> Surroundings:
@@ -145,9 +141,9 @@ def _visible_part(now: Surroundings, roots: Roots, is_secret: Callable[[str], bo
     )
 
 
-def _sections(now: Surroundings, roots: Roots) -> Mapping[str, str]:
-    """The text of each section by its label. Each line of a section after its first begins with `- `."""
-    sections: dict[str, str] = {}
+def _sections(now: Surroundings, roots: Roots) -> Mapping[str, _Section]:
+    """Each section by its label. Each line of its text after the first begins with `- `."""
+    sections: dict[str, _Section] = {}
     if now.active is not None:
         name = _cut(_safe_line(roots.relative(now.active)), MAX_ACTIVE)
         spans = [
@@ -155,29 +151,31 @@ def _sections(now: Surroundings, roots: Roots) -> Mapping[str, str]:
             for span, what in ((now.visible, "visible"), (now.selected, "selected"))
             if span is not None
         ]
-        sections[ACTIVE] = ", ".join([name, *spans])
+        sections[ACTIVE] = _Section(", ".join([name, *spans]), name)
     others = [_safe_line(roots.relative(path)) for path in now.tabs if path != now.active]
     if others:
-        sections["Other open files"] = _listed(others, MAX_TABS)
+        sections["Other open files"] = _Section(_listed(others, MAX_TABS))
     if now.errors or now.warnings:
         counts = [count_of(count, noun) for count, noun in ((now.errors, "error"), (now.warnings, "warning")) if count]
         worst = sorted(now.worst, key=lambda problem: (SEVERITIES.index(problem.severity), problem.path, problem.line))
         lines = _fitting([f"- {_problem(problem, roots)}" for problem in worst], MAX_PROBLEMS)
-        sections[PROBLEMS] = "\n".join([", ".join(counts), *lines])
+        sections[PROBLEMS] = _Section("\n".join([", ".join(counts), *lines]), ", ".join(counts))
     if now.git is not None:
         sections |= _git_sections(now.git, roots)
     return sections
 
 
-def _git_sections(git: GitState, roots: Roots) -> Mapping[str, str]:
-    sections = {BRANCH: _cut(_safe_line(git.branch), MAX_BRANCH)}
+def _git_sections(git: GitState, roots: Roots) -> Mapping[str, _Section]:
+    branch = _cut(_safe_line(git.branch), MAX_BRANCH)
+    sections = {BRANCH: _Section(branch, branch)}
     if git.changed:
         shown = _fitting(
             [f"- {_safe_line(file.state)} {_safe_line(roots.relative(file.path))}" for file in git.files],
             MAX_CHANGES,
         )
         count = count_of(git.changed, "file")
-        sections["Uncommitted changes"] = "\n".join([f"{count}{', among them' if shown else ''}", *shown])
+        text = "\n".join([f"{count}{', among them' if shown else ''}", *shown])
+        sections["Uncommitted changes"] = _Section(text)
     return sections
 
 
