@@ -1,7 +1,5 @@
 """The checks that the user runs."""
 
-import asyncio
-
 from fairlead.edits.selection import Change
 from fairlead.lsp import protocol as wire
 from fairlead.lsp import protocol_states as states
@@ -10,7 +8,7 @@ from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.protocol_params import MinimizeChecksParams, NoParams, RunChecksParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
-from fairlead.session.review.checks import find_checks, run_checks
+from fairlead.session.review.checks import run_checks
 from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
 from fairlead.session.session import Session
@@ -30,31 +28,6 @@ async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
     return smallest_set(await find_smallest_set(session.user_checks, command))
-
-
-def check_accepted(server: AgentServer, session: Session) -> None:
-    """Starts the checks on the accepted changes in the background. A message reports each check that fails.
-
-    Does nothing unless the settings require these checks, some changes are undecided, and a check is set.
-    """
-    if not (
-        server.context.settings.check.after_partial_accept
-        and len(session.files.changes)
-        and find_checks(session.user_checks)
-    ):
-        return
-
-    async def work() -> None:
-        try:
-            results = await run_checks(session.user_checks, None, [])
-        except RequestRefused as error:
-            server.show_warning(str(error))
-            return
-        for result in results:
-            if result.passed is False:
-                server.show_warning(result.message)
-
-    server.add_background(asyncio.ensure_future(work()))
 
 
 async def suggest(server: AgentServer, _: NoParams) -> wire.SuggestedChecks:

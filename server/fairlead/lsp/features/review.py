@@ -1,13 +1,15 @@
 """The user's decisions on proposals: accept, reject, amend, undo and redo."""
 
+import asyncio
+
 from fairlead.lsp import convert
 from fairlead.lsp import protocol as wire
-from fairlead.lsp.features.checks import check_accepted
 from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
 from fairlead.lsp.params import read_path
 from fairlead.lsp.protocol_params import AcceptParams, AmendParams, RejectParams, SessionParams, UndoParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.review import decisions, undo
+from fairlead.session.review.checks import check_accepted
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
@@ -19,8 +21,13 @@ async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult
     target, version = session_target(session, params["target"]), params.get("version")
     outcomes = await decisions.accept(session.review, target, version, overwrite_user_lines="resolution" in params)
     if any(outcome.outcome == "applied" for outcome in outcomes):
-        check_accepted(server, session)
+        server.add_background(asyncio.ensure_future(_check_accepted(server, session)))
     return _result(server, session, outcomes)
+
+
+async def _check_accepted(server: AgentServer, session: Session) -> None:
+    for failure in await check_accepted(session.user_checks):
+        server.show_warning(failure)
 
 
 async def reject(server: AgentServer, params: RejectParams) -> wire.ReviewResult:

@@ -134,6 +134,21 @@ async def run_checks(
     return results
 
 
+async def check_accepted(user_checks: UserChecks) -> list[str]:
+    """Runs all checks on the accepted changes, if the settings require it. Returns what the user should know.
+
+    Does nothing if no change is undecided or no check is set.
+    """
+    is_wanted = user_checks.context.settings.check.after_partial_accept
+    if not (is_wanted and len(user_checks.files.changes) and find_checks(user_checks)):
+        return []
+    try:
+        results = await run_checks(user_checks, None, [])
+    except RequestRefused as error:
+        return [str(error)]
+    return [result.message for result in results if result.passed is False]
+
+
 def requested_checks(user_checks: UserChecks, command: str | None) -> list[Check]:
     """The check that runs this command; all checks of the session if the command is None."""
     return find_checks(user_checks) if command is None else [_check(user_checks, command)]
