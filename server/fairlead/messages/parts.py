@@ -45,6 +45,8 @@ class Prompt:
     said: str
     while_working: bool = False
     """Whether it was sent to a run, instead of beginning one."""
+    checkpoint: int | None = None
+    """The id of the session's checkpoint before it; None if the session cannot be rewound to it."""
 
     @property
     def text(self) -> str:

@@ -210,7 +210,7 @@ class Session:
             current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self.commands.start_guarded_search()
-        outcome = await Run(agent).execute(user_prompt(task.prompt, self.mode, context))
+        outcome = await Run(agent).execute(user_prompt(task.prompt, self.mode, context, checkpoint))
         await self._compare_at_end(outcome)
         return outcome
 

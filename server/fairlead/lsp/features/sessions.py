@@ -41,9 +41,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> wire.Opene
         "mode": session.mode,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
-        "transcript": convert.transcript(
-            transcript(session.history.messages, session.evidence.recorder.record, session.review.history.checkpoints)
-        ),
+        "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),
     }
 
 

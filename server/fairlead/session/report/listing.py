@@ -1,13 +1,12 @@
 """The sessions as a list, and a conversation as lines to read. No I/O."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.messages.parts import CONTEXT, Call, Message, Note, Prompt, Result, Text
 from fairlead.plan.evidence import Record
 from fairlead.plan.render import PlanUpdate
-from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
@@ -54,8 +53,6 @@ class Line:
     """The names of the pictures that were sent with a prompt."""
     checkpoint: int | None = None
     """The id of the checkpoint before a prompt, if the session can be rewound to it."""
-    is_prompt: bool = False
-    """Whether it began a run, unlike a message during one."""
 
 
 def rows(sessions: Iterable[Session], unloaded: Iterable[Row]) -> tuple[Row, ...]:
@@ -91,35 +88,19 @@ def _row(session: Session) -> Row:
     )
 
 
-def transcript(messages: Sequence[Message], record: Record, checkpoints: Sequence[Checkpoint] = ()) -> list[Line]:
+def transcript(messages: Sequence[Message], record: Record) -> list[Line]:
     """The user's messages with the context of prompts, the model's texts, and its calls with their results.
 
     Omits the other notes that Fairlead added for the model.
 
     Args:
         record: says which commands failed.
-        checkpoints: those of the session, in order. They decide which prompts have a `Line.checkpoint`.
     """
     failed_commands = {run.call_id for evidence in record.by_step.values() for run in evidence.commands if run.failed}
     results = [part for message in messages for part in message.parts if isinstance(part, Result)]
     failed = failed_commands | {result.call_id for result in results if result.is_error}
     by_call = {result.call_id: result for result in results}
-    return _with_checkpoints([line for message in messages for line in _lines(message, failed, by_call)], checkpoints)
-
-
-def _with_checkpoints(lines: Sequence[Line], checkpoints: Sequence[Checkpoint]) -> list[Line]:
-    """The lines, with `Line.checkpoint` set for each prompt that has a checkpoint.
-
-    Prompts are matched by their text, from the end, because compaction changes the messages.
-    """
-    remaining, result = list(checkpoints), list[Line]()
-    for line in reversed(lines):
-        if line.is_prompt and any(each.prompt == line.text for each in remaining):
-            while remaining[-1].prompt != line.text:
-                remaining.pop()
-            line = replace(line, checkpoint=remaining.pop().id)
-        result.append(line)
-    return result[::-1]
+    return [line for message in messages for line in _lines(message, failed, by_call)]
 
 
 def _lines(message: Message, failed: Collection[str], results: Mapping[str, Result]) -> Iterator[Line]:
@@ -136,12 +117,11 @@ def _lines(message: Message, failed: Collection[str], results: Mapping[str, Resu
                 yield Line("tool", about.strip(), part.name, part.id in failed, shown, plan_update)
             case Text(text):
                 yield Line("assistant", text)
-            case Prompt(said, while_working):
-                if while_working:
-                    yield Line("user", said)
-                    continue
+            case Prompt(said, while_working=True):
+                yield Line("user", said)
+            case Prompt(said, _, checkpoint):
                 pictures = tuple(name for note in context for name in note.pictures)
-                yield Line("user", said, pictures=pictures, is_prompt=True)
+                yield Line("user", said, pictures=pictures, checkpoint=checkpoint)
                 if context:
                     yield Line("context", "\n\n".join(note.text for note in context))
             case _:

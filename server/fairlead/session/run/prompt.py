@@ -113,10 +113,10 @@ def shown_prompt(prompt: str) -> str:
     return clean_text(prompt.strip())
 
 
-def user_prompt(prompt: str, mode: Mode, context: Sequence[Part]) -> list[Part]:
+def user_prompt(prompt: str, mode: Mode, context: Sequence[Part], checkpoint: int | None) -> list[Part]:
     """The prompt, then its context and the instructions of the mode."""
     instructions = [Note("mode", MODES[mode])] if MODES[mode] else []
-    return [Prompt(shown_prompt(prompt)), *context, *instructions]
+    return [Prompt(shown_prompt(prompt), checkpoint=checkpoint), *context, *instructions]
 
 
 def proposals_note(changes: Changeset, roots: Roots) -> str:
