@@ -44,7 +44,7 @@ test("a command without a step has its row above the steps", () => {
 
 test("a running check has no handle in its row, because it does not run in the background", () => {
   const store = begun();
-  store.addEvent({ ...started, itemId: null, handle: "check-1" });
+  store.addEvent({ ...started, itemId: null, handle: "check-1", check: true });
   assert.ok(store.active);
   const [node] = topNodes(store.active, (uri) => uri);
   assert.ok(node?.kind === "running");

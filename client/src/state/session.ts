@@ -124,9 +124,6 @@ const CHANGES: Partial<Record<AgentEvent["kind"], Change>> = {
 /** Events that are shown even after the user stopped the run: what ended, and what it cost. */
 const FINAL_EVENTS: readonly AgentEvent["kind"][] = ["command_ended", "tool_finished", "usage", "run_finished"];
 
-/** The prefix of the handles of checks, and of the call ids of checks that the user requested, also in a search. */
-export const CHECK_PREFIX = "check-";
-
 /** How a run ended. The user can continue it, unless it is `done`. Only a `paused` run waits for the user to do so. */
 export type Ending = "done" | "paused" | "stopped" | "unfinished" | "failed";
 
@@ -211,7 +208,7 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
  */
 export function applyEvent(session: Session, event: AgentEvent): Change | undefined {
   if (event.kind === "check_search" || event.kind === "smallest_set") return undefined;
-  const isCheck = "toolCallId" in event && event.toolCallId?.startsWith(CHECK_PREFIX);
+  const isCheck = "toolCallId" in event && event.runId === null;
   if (isStopping(session) && !FINAL_EVENTS.includes(event.kind) && !isCheck) return undefined;
   const retry = session.retry;
   if (!isCheck) session.retry = undefined;

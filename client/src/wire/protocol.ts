@@ -822,6 +822,8 @@ export interface CommandStarted extends EventHead {
    * runs it. `agent/command/stop` takes it.
    */
   readonly handle: string | null;
+  /** It is a check, of the user, a search or the agent. */
+  readonly check: boolean;
 }
 
 /**

@@ -139,6 +139,7 @@ class CommandStarted(_OfRun):
     """Further services that it requested, as `host:port`."""
     handle: str | None = None
     """Identifies a background command or a request for checks, so that the user can stop it; else None."""
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)

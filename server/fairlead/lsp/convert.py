@@ -405,6 +405,7 @@ def _command_event(head: wire_events.EventHead, value: events.CommandStarted | e
                 "network": value.network,
                 "services": list(value.services),
                 "handle": value.handle,
+                "check": value.is_check,
             }
         case events.CommandEnded(handle, run, ended):
             return {

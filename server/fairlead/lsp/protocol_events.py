@@ -121,6 +121,8 @@ class CommandStarted(EventHead):
     """Set for a background command (`cmd-1`) and for every check (`check-1`), whether the user, a search or the agent
     runs it. `agent/command/stop` takes it.
     """
+    check: bool
+    """It is a check, of the user, a search or the agent."""
 
 
 class ToolOutput(EventHead):

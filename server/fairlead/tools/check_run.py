@@ -136,7 +136,7 @@ async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tu
     # `background`, because other commands may run at the same time
     box = await layer.open(line, view, limits=limits, background=True, retained=retained)
     running = Command(box.launch, commands.timeout, call.output)
-    job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, handle=check.handle)
+    job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, handle=check.handle, is_check=True)
     if check.changes is not None:
         return job if len(check.changes) else replace(job, without_changes=check.state), retained
     if retained and leftovers:

@@ -88,6 +88,7 @@ class Job:
     """What `Layer.leftovers` returned before it ran."""
     repeat: Callable[[], Awaitable[bool]] | None = None
     """Runs it again without the leftovers, and returns whether it passes. Raises ToolError if it cannot run."""
+    is_check: bool = False
 
     @property
     def where(self) -> Where:
@@ -97,7 +98,7 @@ class Job:
     def begin(self) -> None:
         """Reports that the command started."""
         place = (self.command, str(self.box.launch.cwd), self.where, self.network.internet, self.network.service_names)
-        self.call.emit(CommandStarted(self.call.id, self.call.item_id, *place, self.handle))
+        self.call.emit(CommandStarted(self.call.id, self.call.item_id, *place, self.handle, self.is_check))
 
     async def run(self) -> CommandResult:
         """Runs the command and returns its result. The caller must then call `end`.

@@ -6,7 +6,6 @@ import type { PlanRow } from "../../ui/stepRow";
 import type { CommandStarted } from "../../wire/protocol";
 import type { Diagnostic, EvidenceCommand } from "../../wire/protocolStates";
 import { errorCount, problemLines } from "../../ui/problemTexts";
-import { CHECK_PREFIX } from "../../state/session";
 
 /**
  * Returns the row of a file that a step, or work outside of the plan, changed. `parent`: the id of the row above.
@@ -74,8 +73,8 @@ function spokenEnd(command: string, stopped: boolean, exitCode: number | null): 
 }
 
 /** The row of a running command. Shows the handle of a background command, which the agent uses too. */
-export function runningRow({ command, handle: given, toolCallId }: CommandStarted): PlanRow {
-  const handle = given?.startsWith(CHECK_PREFIX) ? null : given;
+export function runningRow({ command, handle: given, check, toolCallId }: CommandStarted): PlanRow {
+  const handle = check ? null : given;
   return {
     id: `running ${toolCallId}`,
     label: handle === null ? command : `${handle}: ${command}`,
