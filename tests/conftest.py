@@ -21,6 +21,9 @@ KEY = "test-key"
 # SIGTERM is handled as an interrupt, at which pytest ends its workers. Otherwise, pytest would leave them running.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+# below nohup, SIGHUP is ignored, and programs inherit that
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 HOME = ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA")
 
 footprint.install()

@@ -125,6 +125,13 @@ secrets = st.one_of(
 )
 
 
+@pytest.mark.parametrize(("name", "value"), [*SECRETS.items(), *HIDDEN_OUTSIDE.items()])
+def test_fault_150_its_name_passes_no_secret(name: str, value: str) -> None:
+    """docs/faults.md 150: not even if the user names it in full."""
+    added = {"FAIRLEAD_ADDED_VARIABLES": HIDDEN_OUTSIDE["FAIRLEAD_ADDED_VARIABLES"]}
+    assert named_variables({**added, name: value}, [name])[0] == {}
+
+
 @given(secrets, st.data())
 def test_fault_150_no_pattern_passes_a_secret(secret: tuple[str, str], data: st.DataObject) -> None:
     """docs/faults.md 150: however a pattern names a secret, sandboxed commands do not get it."""

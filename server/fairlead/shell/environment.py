@@ -49,7 +49,8 @@ def read_pattern(text: str) -> str:
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a secret."""
     return (
-        _SECRET_NAME.search(name.upper()) is not None
+        _MODEL_KEY.match(value) is not None
+        or _SECRET_NAME.search(name.upper()) is not None
         or _SECRET_VALUE.search(value) is not None
         or token_forms.contains_token(value)
         or token_forms.looks_random(value)

@@ -102,23 +102,25 @@ CONTENT = [
         many(lambda n: start({"type": "new", "a": "x" * 900_000}, n) + stop(n), 20),
         LONG_REPLY,
     ),
-    Answer("an id of 1 MB", stream(BEGIN, start({**CALL, "id": "x" * 1_000_000})), "that is not text of at most 200"),
+    Answer("an id of 1 MB", stream(BEGIN, start({**CALL, "id": "x" * 1_000_000})), "must have at most 2,000 characters"),
     Answer(
         "a tool's name of 1 MB",
         stream(BEGIN, start({**CALL, "name": "x" * 1_000_000})),
-        "that is not text of at most 200",
+        "must have at most 2,000 characters",
     ),
     Answer(
         "a stop reason of 1 MB", stream(HELLO.replace(b"end_turn", b"x" * 1_000_000)), "unknown to Fairlead: xxx", 1
     ),
-    Answer("a count of 4,000 digits", stream(BEGIN.replace(b": 3", b": " + b"9" * 4000)), "that is not a whole number"),
+    Answer(
+        "a count of 4,000 digits", stream(BEGIN.replace(b": 3", b": " + b"9" * 4000)), "must be an integer up to 2^53"
+    ),
     Answer(
         "600,000 edits",
         stream(
             BEGIN,
             b'data: {"type":"message_delta","context_management":{"applied_edits":[' + b"{}," * 600_000 + b"{}]}}\n\n",
         ),
-        "with more than 1,000 items",
+        "must have at most 1,000 items",
     ),
     Answer(
         "an error of 1.7 MB",

@@ -87,7 +87,7 @@ class Fields:
         """A string, of at most `most` characters. It may contain half of a surrogate pair."""
         text = self._field(str, name, default)
         if most is not None and len(text) > most:
-            raise WrongValue(f"{self._path}.{name}", f"must have at most {most} characters")
+            raise WrongValue(f"{self._path}.{name}", f"must have at most {most:,} characters")
         return text
 
     def count(self, name: str, default: int | None = None) -> int:
