@@ -102,7 +102,9 @@ CONTENT = [
         many(lambda n: start({"type": "new", "a": "x" * 900_000}, n) + stop(n), 20),
         LONG_REPLY,
     ),
-    Answer("an id of 1 MB", stream(BEGIN, start({**CALL, "id": "x" * 1_000_000})), "must have at most 2,000 characters"),
+    Answer(
+        "an id of 1 MB", stream(BEGIN, start({**CALL, "id": "x" * 1_000_000})), "must have at most 2,000 characters"
+    ),
     Answer(
         "a tool's name of 1 MB",
         stream(BEGIN, start({**CALL, "name": "x" * 1_000_000})),
