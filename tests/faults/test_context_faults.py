@@ -54,7 +54,7 @@ async def test_fault_24_old_results_are_cleared_before_the_limit(
         async with connect(api, settings={"contextTokens": 20_000}) as client:
             result = await client.run("Read them all, please.")
             assert result["stopReason"] == "end_turn"
-            made = {event["text"].partition(" cleared")[0] for event in client.events("room_made")}
+            made = {event["text"].partition(" cleared")[0] for event in client.events("compacted")}
             assert made == {"Old tool results were" if plain else "The model's service"}
             assert max(event["contextTokens"] for event in client.events("usage")) <= 20_000
             assert {event["contextLimit"] for event in client.events("usage")} == {20_000}
@@ -81,7 +81,7 @@ async def test_fault_24_thinking_is_removed_after_results_were_cleared(connect: 
     with FakeApi(turns=[*reading(workspace, 12), DONE], binds_thinking=True) as api:
         async with connect(api, settings={"contextTokens": 20_000}) as client:
             assert (await client.run("Read them all, please."))["stopReason"] == "end_turn"
-            assert client.events("room_made")
+            assert client.events("compacted")
         assert api.refusals and all(BOUND in reason for reason in api.refusals)
         assert "11: word" in sent_messages(api) and thoughts(api) > 0
 
@@ -151,7 +151,7 @@ async def test_fault_24_a_summary_replaces_the_old_messages(connect: Connect, su
         async with connect(api, settings={"contextTokens": 10_000}) as client:
             result = await client.run("Write them all, please.")
             assert result["stopReason"] == "end_turn"
-            assert any("summary" in event["text"] for event in client.events("room_made"))
+            assert any("summary" in event["text"] for event in client.events("compacted"))
             assert "So far it wrote" not in client.text()
         last = sent_messages(api)
         assert api.refusals == []
@@ -169,7 +169,7 @@ async def test_fault_24_a_conversation_too_long_to_be_summarized_is_removed(conn
     with FakeApi(turns=writing(TOO_LONG)) as api:
         async with connect(api, settings={"contextTokens": 10_000}) as client:
             assert (await client.run("Write them all, please."))["stopReason"] == "end_turn"
-            said = " ".join(event["text"] for event in client.events("room_made"))
+            said = " ".join(event["text"] for event in client.events("compacted"))
             assert "was removed, because it was too long to be summarized. Your messages, the plan and" in said
             assert "replaced by a summary" not in said
         last = sent_messages(api)
@@ -210,7 +210,7 @@ async def test_fault_24_a_request_that_is_too_long_is_compacted_once(connect: Co
     with FakeApi(turns=turns) as api:
         async with connect(api, settings={"model": "some-local-model"}) as client:
             result = await client.run()
-            assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
+            assert (result["stopReason"], len(client.events("compacted"))) == ("end_turn", 1)
             limits = [event["contextLimit"] for event in client.events("usage")]
             assert (limits[0], limits[-1] is None) == (None, False)
         assert "[Cleared to save space" in sent_messages(api)
@@ -226,7 +226,7 @@ async def test_fault_24_an_answer_that_fills_the_window_continues(connect: Conne
     with FakeApi(turns=[*reading(workspace, 4), full, DONE]) as api:
         async with connect(api, settings={"model": "some-local-model"}) as client:
             result = await client.run()
-            assert (result["stopReason"], len(client.events("room_made"))) == ("end_turn", 1)
+            assert (result["stopReason"], len(client.events("compacted"))) == ("end_turn", 1)
         assert api.refusals == []
 
 
@@ -265,6 +265,6 @@ async def test_a_file_whose_text_was_cleared_is_sent_again(connect: Connect, wor
     with FakeApi(turns=[*reading(workspace, 8), again, DONE]) as api:
         async with connect(api, settings={"contextTokens": 12_000}) as client:
             await client.run()
-            assert client.events("room_made")
+            assert client.events("compacted")
         assert api.requests[-1].body["messages"][-1]["content"][0]["content"].startswith("0: word")
         assert api.refusals == []

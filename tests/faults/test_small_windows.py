@@ -126,7 +126,7 @@ async def test_fault_81_an_answer_limit_beyond_the_window_is_lowered(connect: Co
     with FakeApi([Turn((Call("list_files", {}),)), played([])], window=FakeWindow(32_768, server)) as api:
         async with connect(api, settings=LOCAL) as client:
             result = await client.run("Look around.")
-            assert (result["stopReason"], client.events("room_made")) == ("end_turn", [])
+            assert (result["stopReason"], client.events("compacted")) == ("end_turn", [])
         first, *rest = [request.body["max_tokens"] for request in api.requests]
         assert (first, len(rest)) == (32_000, 2)
         assert all(28_000 < most < 31_500 for most in rest)

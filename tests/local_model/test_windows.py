@@ -39,7 +39,7 @@ async def test_a_restored_session_learns_the_window(
         outcome = await client.run("Read pears.txt", DEADLINE, sessionId=session)
         assert outcome["stopReason"] == "end_turn", outcome
         assert [ended["text"] for ended in client.events("tool_finished")] == ["Two pears.\n"]
-        assert len(client.events("room_made")) == 1
+        assert len(client.events("compacted")) == 1
         assert client.events("usage")[-1]["contextLimit"] == window
 
 
@@ -70,7 +70,7 @@ async def test_a_growing_conversation_continues(workspace: Path) -> None:
             outcome = await client.run(f"Read {name}", DEADLINE, sessionId=session)
             assert outcome["stopReason"] == "end_turn", (name, outcome)
     assert len(client.events("tool_finished")) == len(names)
-    assert len(client.events("room_made")) == 1
+    assert len(client.events("compacted")) == 1
     assert client.events("usage")[-1]["contextLimit"] == window
 
 

@@ -190,4 +190,4 @@ async def test_the_oldest_pictures_make_room_for_new_ones(connect: Connect) -> N
         assert [len(pictures(request)) for request in api.requests] == [10, 20, 11, 4, 4]
         notes = [str(request.body["messages"]).count("to make room for newer ones") for request in api.requests]
     assert notes == [0, 0, 10, 21, 21]
-    assert len(client.events("room_made")) == 2
+    assert len(client.events("compacted")) == 2

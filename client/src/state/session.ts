@@ -279,7 +279,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "usage":
       session.usage = event;
       break;
-    case "room_made":
+    case "compacted":
       session.entries.push({ kind: "note", text: event.text });
       break;
     case "round_started":

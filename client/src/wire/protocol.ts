@@ -935,8 +935,8 @@ export interface UsageEvent extends EventHead, Usage {
 }
 
 /** The conversation was compacted to fit the model's window, or lost its oldest pictures. */
-export interface RoomMade extends EventHead {
-  readonly kind: "room_made";
+export interface Compacted extends EventHead {
+  readonly kind: "compacted";
   /** What was removed. */
   readonly text: string;
 }
@@ -968,7 +968,7 @@ export type AgentEvent =
   | FeedbackSent
   | Retry
   | UsageEvent
-  | RoomMade
+  | Compacted
   | RunFinished;
 
 export interface ClientRequests {

@@ -64,7 +64,7 @@ class ConversationRecorder:
                 answer.thinking = "" if event["restarts"] else answer.thinking + event["text"]
             case "tool_started" if not event["refused"]:
                 answer.calls[event["toolCallId"]] = event["name"], event["input"]
-            case "room_made":
+            case "compacted":
                 answer.is_complete = False  # the usage so far was that of a summary
             case "usage":
                 used = Usage(

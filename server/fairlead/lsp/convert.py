@@ -388,7 +388,7 @@ def _text_event(
         case events.FeedbackSent(about, text):
             return {**head, "kind": "feedback", "about": about, "text": text}
         case events.Compacted(text):
-            return {**head, "kind": "room_made", "text": text}
+            return {**head, "kind": "compacted", "text": text}
 
 
 def _command_event(head: wire_events.EventHead, value: events.CommandStarted | events.CommandEnded) -> AgentEvent:

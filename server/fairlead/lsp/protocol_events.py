@@ -241,10 +241,10 @@ class UsageEvent(EventHead, UsageWire):
     """The size of the window in tokens; `null`: it is unknown."""
 
 
-class RoomMade(EventHead):
+class Compacted(EventHead):
     """The conversation was compacted to fit the model's window, or lost its oldest pictures."""
 
-    kind: Literal["room_made"]
+    kind: Literal["compacted"]
     text: str
     """What was removed."""
 
@@ -276,7 +276,7 @@ AgentEvent = (
     | FeedbackSent
     | Retry
     | UsageEvent
-    | RoomMade
+    | Compacted
     | RunFinished
 )
 """What happens in a session."""

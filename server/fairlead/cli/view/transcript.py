@@ -75,7 +75,7 @@ class Transcript:
             "tool_finished": self._tool_finished,
             "reminder": lambda event: self.note(event["about"], mark=self._display.marks.repeat),
             "retry": self._retry,
-            "room_made": lambda event: self.note(event["text"], mark=self._display.marks.repeat),
+            "compacted": lambda event: self.note(event["text"], mark=self._display.marks.repeat),
             "run_finished": lambda _: self.end_text(),
         }
 
