@@ -94,7 +94,7 @@ test("a subset of the shown changes counts as shown; other changes, other files 
 test("a session of an earlier window has no proposals left if it is decided or gone, unless another server has it", () => {
   const store = new Store();
   const state = (pendingFiles: number, openElsewhere = false): boolean => {
-    const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", state: "idle", completed: 0, total: 0 } as const;
+    const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", phase: "idle", completed: 0, total: 0 } as const;
     store.setRows([{ ...row, sessionId: "s", pendingFiles, openElsewhere }]);
     return hasNoProposalsLeft(store.get("s"), true);
   };

@@ -84,7 +84,7 @@ test("a pause is shown with its reason until the session continues, even after a
       sessionId: "s",
       title: "Task",
       updatedAt: "2026-01-01T00:00:00Z",
-      state: "paused",
+      phase: "paused",
       completed: 0,
       total: 0,
       pendingFiles: 0,

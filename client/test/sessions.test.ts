@@ -37,7 +37,7 @@ test("a session that another window has open is listed without its state, which 
   const store = listed();
   const row = sessionNodes(store.listed, store.active, now)[2];
   assert.deepEqual(
-    [row?.label, row?.description, row?.icon, row?.state],
+    [row?.label, row?.description, row?.icon, row?.phase],
     ["Opened in another window", "open in another window", "lock", "elsewhere"],
   );
   assert.equal(row?.screenReaderLabel, "Opened in another window, open in another window");
@@ -51,9 +51,9 @@ test("a session becomes active only when no other window has it open anymore", (
   assert.ok(row);
   store.setRows([row]);
   assert.deepEqual([store.active, store.listed.length], [undefined, 1]);
-  store.setRows([{ ...row, state: "paused" }]);
+  store.setRows([{ ...row, phase: "paused" }]);
   assert.equal(pauseReason(store.get(elsewhere)), undefined);
-  store.setRows([{ ...row, state: "paused", openElsewhere: false }]);
+  store.setRows([{ ...row, phase: "paused", openElsewhere: false }]);
   assert.deepEqual([store.active?.id, changes.at(-1)], [elsewhere, "sessions"]);
   assert.match(pauseReason(store.active) ?? "", /before it finished/);
 });
@@ -63,7 +63,7 @@ test("the row of a session that waits for the user says so first, and a complete
   store.startRun(first, "One");
   store.addQuestion({ sessionId: first, toolCallId: "1", question: "Which?", options: [] });
   assert.deepEqual(sessionNodes(store.listed, undefined, now)[0]?.description.split(" · ")[0], "waiting for you");
-  store.setRows(list.map((row) => ({ ...row, state: "idle", completed: row.total })));
+  store.setRows(list.map((row) => ({ ...row, phase: "idle", completed: row.total })));
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
     ["question", "circle-outline", "lock"],

@@ -139,7 +139,7 @@ async def test_files_that_cannot_be_read_are_left_alone(workspace: Path, replay:
         (folder / name).write_text(text)
     async with Client(workspace, settings=replay({"text": "Fine."}), storage=storage) as client:
         found = await listed(client)
-        assert {title: row["state"] for title, row in found.items()} == {"Torn": "paused"}
+        assert {title: row["phase"] for title, row in found.items()} == {"Torn": "paused"}
         assert (await client.run())["stopReason"] == "end_turn"
         messages = " ".join(message["message"] for message in client.all("window/showMessage"))
         assert [name for name in ("bad", "later", "list", "torn") if f"session {name} " in messages] == [

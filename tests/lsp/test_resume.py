@@ -91,10 +91,10 @@ async def test_fault_22_each_call_of_an_interrupted_round_has_a_result(
             await kill(client, running)
         async with connect(api, **options) as client:
             row = await client.until(lambda: client.last("agent/sessions") and client.last("agent/sessions"))
-            assert [(one["sessionId"], one["state"]) for one in row["sessions"]] == [(session, "paused")]
+            assert [(one["sessionId"], one["phase"]) for one in row["sessions"]] == [(session, "paused")]
             assert len(api.requests) == 1
             await client.run("Go on.", sessionId=session)
-            assert (await listed(client))["Do this."]["state"] == "idle"
+            assert (await listed(client))["Do this."]["phase"] == "idle"
         assert (workspace / "runs.log").read_text() == "ran\n"
         results = [block["content"] for block in api.requests[1].body["messages"][2]["content"]]
         assert results[0].startswith("Proposed")

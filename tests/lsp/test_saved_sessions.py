@@ -43,7 +43,7 @@ async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, r
         assert client.all("agent/plan") == []
         opened = await client.request("agent/sessions/open", {"sessionId": first})
         assert [line["text"] for line in opened["transcript"]] == ["The first", "", "First."]
-        assert (opened["plan"]["completed"], opened["state"]) == (1, "idle")
+        assert (opened["plan"]["completed"], opened["phase"]) == (1, "idle")
         assert (await client.run("And?", sessionId=first))["message"] == "Third."
         assert list(await listed(client)) == ["The first", "The second"]
         await client.request("agent/sessions/delete", {"sessionId": second})
@@ -203,7 +203,7 @@ async def test_a_client_that_restores_no_session_can_open_any(workspace: Path, r
         async with Client(workspace, **options, restore=False) as other:
             row = (await listed(other))["The first"]
             assert row["sessionId"] == mine
-            assert (row["state"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
+            assert (row["phase"], row["completed"], row["total"], row["pendingFiles"]) == ("idle", 0, 1, 1)
             assert row["openElsewhere"]
             refused = await other.error("agent/sessions/open", {"sessionId": mine})
             assert (refused.code, "another window or terminal" in refused.message) == (-32803, True)

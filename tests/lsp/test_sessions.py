@@ -55,7 +55,7 @@ def rows(client: Client) -> dict[str, Json]:
 
 
 def states(client: Client) -> dict[str, str]:
-    return {title: row["state"] for title, row in rows(client).items()}
+    return {title: row["phase"] for title, row in rows(client).items()}
 
 
 def script(tmp_path: Path, name: str, *turns: Json) -> Json:
@@ -98,7 +98,7 @@ async def test_p11_two_sessions_at_once_do_not_mix(workspace: Path, tmp_path: Pa
         await client.until(lambda: states(client) == {"The first": "running", "The second": "idle"})
         gate.of("First?").set()
         begun = await one
-        row = await client.until(lambda: (found := rows(client)["The first"])["state"] == "idle" and found)
+        row = await client.until(lambda: (found := rows(client)["The first"])["phase"] == "idle" and found)
         assert (row["completed"], row["total"], row["pendingFiles"]) == (1, 1, 1)
         assert [one["title"] for one in client.last("agent/sessions")["sessions"]] == ["The first", "The second"]
         plans = {(plan["sessionId"], item["content"]) for plan in client.all("agent/plan") for item in plan["items"]}
@@ -155,7 +155,7 @@ async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspa
             {"role": "user", "tool": "", "text": "And now?", "failed": False},
             {"role": "assistant", "tool": "", "text": "Yes.", "failed": False},
         ]
-        assert (opened["sessionId"], opened["state"]) == (session, "idle")
+        assert (opened["sessionId"], opened["phase"]) == (session, "idle")
         assert opened["plan"] == client.last("agent/plan")
         assert opened["edits"] == client.last("agent/edits")
         assert (await client.error("agent/sessions/open", {"sessionId": "x"})).code == -32602

@@ -79,7 +79,7 @@ def requests() -> Iterator[Golden]:
         yield _asks(f"sessions.{name}.params", method, {"sessionId": SESSION})
     whole_session = {
         "sessionId": SESSION,
-        "state": "idle",
+        "phase": "idle",
         "mode": "agent",
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),

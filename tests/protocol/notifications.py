@@ -1,6 +1,7 @@
 """The goldens of the server's notifications: states, the events of a run, its progress."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fairlead.agent import events
 from fairlead.agent.tool import Location
@@ -72,7 +73,8 @@ def run_events() -> Iterator[Golden]:
         events.Compacted("Old tool results were cleared from the conversation (about 80,000 tokens)."),
         events.RunFinished("end_turn"),
     ):
-        golden = _published("event", event)
+        is_of_user = isinstance(event, events.CheckFinished | events.CheckSearch | events.SmallestSet)
+        golden = _published("event", event if is_of_user else replace(event, run_id="run1"))
         yield Golden(f"event.{golden.value['kind']}", golden.method, golden.direction, golden.part, golden.value)
 
 

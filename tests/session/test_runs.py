@@ -59,4 +59,4 @@ async def test_a_run_beside_the_main_one_is_not_the_sessions_phase(tmp_path: Pat
     """A session is running while its main run is."""
     session = SessionHarness(tmp_path).session
     session.publish(RunStarted("small", run_id="beside"))
-    assert session.state == "idle"
+    assert session.phase == "idle"

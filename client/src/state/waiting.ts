@@ -58,7 +58,7 @@ export function isWorking(session: Session | undefined): boolean {
 export function pauseReason(session: Session | undefined): string | undefined {
   if (!session || session.running) return undefined;
   const { pause, row } = session;
-  const isPausedHere = row?.state === "paused" && !row.openElsewhere;
+  const isPausedHere = row?.phase === "paused" && !row.openElsewhere;
   return pause?.reason ?? (isPausedHere ? t("The run stopped before it finished.") : undefined);
 }
 

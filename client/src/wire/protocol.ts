@@ -2,7 +2,7 @@
 
 import type {
   ItemStatus,
-  SessionState,
+  Phase,
   Plan,
   PlanUpdate,
   Range,
@@ -216,7 +216,7 @@ export interface SuggestedChecks {
 
 export interface OpenedSession {
   readonly sessionId: string;
-  readonly state: SessionState;
+  readonly phase: Phase;
   /** The mode of the last run; `"agent"` before the first run. */
   readonly mode: Mode;
   readonly plan: Plan;

@@ -2,7 +2,7 @@
 
 export type ItemStatus = "pending" | "in_progress" | "completed";
 
-export type SessionState = "idle" | "running" | "paused";
+export type Phase = "idle" | "running" | "paused";
 
 /** What supports a completed item; `none` for any other (docs/protocol.md, `PlanItem`). */
 export type VerificationStatus =
@@ -351,7 +351,7 @@ export interface SessionRow {
    * `paused`: its run is unfinished, because the server ended or a limit was reached (`budget`, `max_turn_requests`,
    * `loop`). It does not continue automatically.
    */
-  readonly state: SessionState;
+  readonly phase: Phase;
   /** The completed items of its plan. */
   readonly completed: number;
   /** All items of its plan. */

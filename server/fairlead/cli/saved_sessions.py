@@ -57,7 +57,7 @@ async def delete_old_sessions(client: AgentClient) -> list[str]:
     Raises:
         RequestError, ServerExited: as `AgentClient.request`.
     """
-    unfinished = [row for row in await _rows(client) if row["state"] != "idle" or row["pendingFiles"]]
+    unfinished = [row for row in await _rows(client) if row["phase"] != "idle" or row["pendingFiles"]]
     messages: list[str] = []
     for row in unfinished[MAX_UNFINISHED:]:
         try:

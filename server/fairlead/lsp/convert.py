@@ -56,7 +56,7 @@ def session_row(row: Row) -> states.SessionRowWire:
         "sessionId": row.id,
         "title": row.title,
         "updatedAt": datetime.fromtimestamp(row.updated, UTC).isoformat(timespec="milliseconds"),
-        "state": row.state,
+        "phase": row.phase,
         "completed": row.completed,
         "total": row.total,
         "pendingFiles": row.pending_files,

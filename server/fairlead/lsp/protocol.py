@@ -11,9 +11,9 @@ from fairlead.lsp.protocol_states import (
     CheckResultWire,
     EditsWire,
     FileDiagnosticsWire,
+    Phase,
     PlanUpdateWire,
     PlanWire,
-    SessionState,
 )
 
 VERSION = 1
@@ -259,7 +259,7 @@ class SuggestedChecks(TypedDict):
 
 class OpenedSession(TypedDict):
     sessionId: str
-    state: SessionState
+    phase: Phase
     mode: Mode
     """The mode of the last run; `"agent"` before the first run."""
     plan: PlanWire

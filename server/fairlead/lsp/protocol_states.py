@@ -4,7 +4,7 @@ from typing import Any, Literal, TypedDict
 
 ItemStatus = Literal["pending", "in_progress", "completed"]
 
-SessionState = Literal["idle", "running", "paused"]
+Phase = Literal["idle", "running", "paused"]
 
 VerificationStatus = Literal[
     "none", "looked", "unverified", "verified", "proved", "stale", "failed", "noEvidence", "marked"
@@ -362,7 +362,7 @@ class SessionRowWire(TypedDict):
     """
     updatedAt: str
     """When its last run started or ended (ISO 8601, UTC), or when it was created."""
-    state: SessionState
+    phase: Phase
     """`paused`: its run is unfinished, because the server ended or a limit was reached (`budget`, `max_turn_requests`,
     `loop`). It does not continue automatically.
     """

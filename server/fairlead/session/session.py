@@ -59,7 +59,7 @@ class Session:
     ) -> None:
         self.id = session_id
         self.title = title
-        self.state: Phase = "idle"
+        self.phase: Phase = "idle"
         self.updated = context.now()
         """When the last run began or ended, in seconds since the epoch.
 
@@ -147,7 +147,7 @@ class Session:
             raise RequestRefused("This session is already running. Stop it first, or start a new session.")
         if self.is_rewinding:
             raise RequestRefused("This session is being rewound. Try again in a moment.")
-        if continues == "paused" and self.state == "idle" and not self.history.messages:
+        if continues == "paused" and self.phase == "idle" and not self.history.messages:
             raise RequestRefused("This session has no run to continue. Send a prompt.")
         plan = self.plan.snapshot()
         if continues == "plan" and plan.completed == len(plan.items):
@@ -247,13 +247,13 @@ class Session:
             RequestRefused: the session is not running, or its run has not started yet.
         """
         check_prompt(text)
-        if self.state != "running" and self.running and not self._run.is_stopping:
+        if self.phase != "running" and self.running and not self._run.is_stopping:
             raise RequestRefused("This session's run has not started yet. Try again in a moment.")
-        if self.state != "running":
+        if self.phase != "running":
             raise RequestRefused("This session is not running. Start a run with this text instead.")
         self._prompt_count += 1
         queued = self.feedback.add_user_message(text.strip())
-        self.publish(Steered(text.strip()))
+        self.publish(Steered(text.strip(), run_id=self._run.id))
         return queued
 
     def discard_changes(self) -> None:
@@ -322,7 +322,7 @@ class Session:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
         if isinstance(event, RunStarted | RunFinished) and event.run_id == self._run.id:
-            self.state = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
+            self.phase = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
             self.updated = self._context.now()
         if isinstance(event, CommandEnded):
             self.files.report_changes(None)
@@ -342,7 +342,7 @@ class Session:
         """The state to save, except for the values that `JournalWriter` adds."""
         return SessionState(
             title=self.title,
-            phase=self.state,
+            phase=self.phase,
             updated=self.updated,
             mode=self.mode,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
@@ -373,7 +373,7 @@ class Session:
         Call it only without a run. If the state was saved during a run, the session is paused afterwards, because that
         run counts as unfinished.
         """
-        self.state = "idle" if state.phase == "idle" else "paused"
+        self.phase = "idle" if state.phase == "idle" else "paused"
         self.updated = state.updated
         self.mode = state.mode
         self.files.read_tracker.forget()

@@ -10,13 +10,13 @@ import { capitalized } from "../../ui/text";
 
 export interface SessionNode extends Row {
   readonly sessionId: string;
-  readonly state: SessionRow["state"] | "elsewhere";
+  readonly phase: SessionRow["phase"] | "elsewhere";
   /** Whether the other views show this session. */
   readonly isShown: boolean;
 }
 
 const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: t("waiting for you") };
-const APPEARANCES: Record<SessionRow["state"], Appearance> = {
+const APPEARANCES: Record<SessionRow["phase"], Appearance> = {
   running: { icon: "sync~spin", color: "charts.blue", word: t("running") },
   paused: { icon: "debug-pause", color: "charts.yellow", word: t("paused") },
   idle: { icon: "circle-outline", word: t("idle") },
@@ -35,17 +35,17 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
   const look =
     openRequests(session) > 0
       ? WAITING
-      : row.state === "idle" && row.total > 0 && row.completed === row.total
+      : row.phase === "idle" && row.total > 0 && row.completed === row.total
         ? DONE
-        : APPEARANCES[row.state];
+        : APPEARANCES[row.phase];
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? countText(row.pendingFiles, "file") : "";
   const review = files && t("{0} to review", files);
   const when = ago(now - Date.parse(row.updatedAt));
-  const word = look === WAITING || row.state === "paused" ? look.word : "";
+  const word = look === WAITING || row.phase === "paused" ? look.word : "";
   return {
     sessionId: session.id,
-    state: row.state,
+    phase: row.phase,
     isShown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
@@ -72,7 +72,7 @@ function elsewhereNode(sessionId: string, label: string, isShown: boolean): Sess
   const { icon, word } = ELSEWHERE;
   return {
     sessionId,
-    state: "elsewhere",
+    phase: "elsewhere",
     isShown,
     label,
     description: word,

@@ -23,7 +23,7 @@ export class SessionsView extends StoreTree<SessionNode> {
   getTreeItem(node: SessionNode): TreeItem {
     const item = rowItem(node, vscode.TreeItemCollapsibleState.None, node.isShown);
     item.id = node.sessionId;
-    item.contextValue = `session ${node.state}`;
+    item.contextValue = `session ${node.phase}`;
     item.command = { command: "fairlead.showSession", title: t("Show"), arguments: [node] };
     return item;
   }

@@ -37,7 +37,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> wire.Opene
     session = await refreshed_session(server, params)
     return {
         "sessionId": session.id,
-        "state": session.state,
+        "phase": session.phase,
         "mode": session.mode,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),

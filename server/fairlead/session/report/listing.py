@@ -23,7 +23,7 @@ class Row:
     title: str
     updated: float
     """When its last run began or ended (`Session.updated`), in seconds since the epoch."""
-    state: Phase
+    phase: Phase
     completed: int
     """The number of completed items of its plan."""
     total: int
@@ -81,7 +81,7 @@ def _row(session: Session) -> Row:
         id=session.id,
         title=session.title,
         updated=session.updated,
-        state=session.state,
+        phase=session.phase,
         completed=plan.completed,
         total=len(plan.items),
         pending_files=len(session.files.changes),
