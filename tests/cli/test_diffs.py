@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fairlead.cli.view.diffs import draw_diff, two_sides
 from fairlead.edits.diff import hunks
-from fairlead.lsp import protocol_states as states
+from fairlead.wire import states
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n"]), max_size=25).map("".join)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.json_reader import WrongValue, read
-from fairlead.lsp.protocol import DiagnosticsResult
+from fairlead.wire.protocol import DiagnosticsResult
 from support.client import Client, Json, Refuse
 from support.fake_api import FakeApi, Text, Turn
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from fairlead.code.provider import NoAnswer
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor_code import METHODS, EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
+from fairlead.wire import protocol as wire
 from protocol.golden import RecordingClient
 
 AT: dict[str, Any] = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 1, "character": 2}}

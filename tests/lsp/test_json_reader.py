@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.json_reader import WrongValue, read
-from fairlead.lsp.protocol_messages import CLIENT_REQUESTS
-from fairlead.lsp.protocol_params import (
+from fairlead.wire.messages import CLIENT_REQUESTS
+from fairlead.wire.params import (
     ContextItem,
     PlanEditParams,
     PlanOp,

@@ -12,7 +12,6 @@ from fairlead.agent.outcome import Outcome
 from fairlead.edits.changeset import Changeset
 from fairlead.json_reader import to_json
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.plan.evidence import Record
@@ -22,6 +21,7 @@ from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.wire import protocol as wire
 from protocol.examples import (
     A_CHECK,
     A_PLAN_UPDATE,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from fairlead.lsp.protocol_messages import (
+from fairlead.lsp.rpc import AgentProtocol
+from fairlead.wire.messages import (
     CLIENT_NOTIFICATIONS,
     CLIENT_REQUESTS,
     SERVER_NOTIFICATIONS,
     SERVER_REQUESTS,
 )
-from fairlead.lsp.rpc import AgentProtocol
 from fairlead.workspace.paths import Roots
 
 Direction = Literal["client-to-server", "server-to-client"]

@@ -6,12 +6,12 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.gate.request import ApprovalRequest, ChangeProtectedFile, RunCommand, UseSecretFile
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
 from fairlead.workspace.editor import Claims, FileEdit
 from protocol.golden import CALL, FOLDER, SESSION, Golden, Json, RecordingClient
 

@@ -7,7 +7,7 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from fairlead.lsp import protocol as wire
+from fairlead.wire import protocol as wire
 from protocol.page import Page, blocks
 from support.client import Client, Json
 from support.workspace_edit import apply_workspace_edit

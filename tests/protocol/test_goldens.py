@@ -13,22 +13,22 @@ from fairlead.agent import events
 from fairlead.edits.selection import Change
 from fairlead.gate.request import ApprovalAnswer
 from fairlead.json_reader import read
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.params import ContentUri, parse_content_uri, read_ops, read_target
-from fairlead.lsp.protocol_events import AgentEvent
-from fairlead.lsp.protocol_messages import (
-    CLIENT_NOTIFICATIONS,
-    CLIENT_REQUESTS,
-    SERVER_NOTIFICATIONS,
-    SERVER_REQUESTS,
-)
 from fairlead.lsp.run_params import read_run
 from fairlead.plan import PlanOp
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import ChangedFile, GitState, Surroundings
 from fairlead.session.review.target import Target
+from fairlead.wire import protocol as wire
+from fairlead.wire.events import AgentEvent
+from fairlead.wire.messages import (
+    CLIENT_NOTIFICATIONS,
+    CLIENT_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
 from fairlead.workspace.editor import Diagnostic
 from protocol.client_requests import TARGETS
 from protocol.golden import FOLDER, SESSION, Golden, RecordingClient

@@ -17,18 +17,18 @@ from fairlead.agent.errors import ErrorKind
 from fairlead.agent.events import StopReason
 from fairlead.agent.tool import ToolKind
 from fairlead.app.settings import MINIMUM
-from fairlead.lsp import protocol as wire
 from fairlead.lsp import rpc
 from fairlead.lsp.editor_code import METHODS
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.registry import REQUESTS
-from fairlead.lsp.protocol_messages import (
+from fairlead.session.settings import Settings
+from fairlead.wire import protocol as wire
+from fairlead.wire.messages import (
     CLIENT_NOTIFICATIONS,
     CLIENT_REQUESTS,
     SERVER_NOTIFICATIONS,
     SERVER_REQUESTS,
 )
-from fairlead.session.settings import Settings
 from protocol.messages import goldens
 from protocol.page import ROOT, Page, blocks, column, names, plain, tables
 from protocol.shapes import written

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from fairlead.errors import FairleadError
-from fairlead.lsp import protocol as wire
+from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fairlead.lsp.protocol_params import FileItem
+from fairlead.wire.params import FileItem
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 

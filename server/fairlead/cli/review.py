@@ -15,9 +15,9 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.display import escape_to_one_line
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
 from fairlead.workspace.paths import Roots
 
 QUIT = Option("q", "quit", "stop here; the rest is not applied")

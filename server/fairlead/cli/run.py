@@ -40,10 +40,10 @@ from fairlead.cli.view.screen import LiveDisplay
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.cli.view.transcript import Transcript
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
 from fairlead.workspace.replace_file import replace_file
 
 DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2

@@ -5,9 +5,9 @@ from pathlib import Path
 from fairlead.cli.client import AgentClient
 from fairlead.cli.program import program_name
 from fairlead.errors import FairleadError
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
 
 MAX_UNFINISHED = 20
 """The maximum number of saved sessions per folder that are unfinished or have undecided changes."""

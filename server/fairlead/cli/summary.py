@@ -14,9 +14,9 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import count_of
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.models.anthropic.clouds import LABELS
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
 from fairlead.workspace.paths import Roots
 
 Window = tuple[int, int | None]

@@ -8,11 +8,11 @@ from lsprotocol import types
 
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
-from fairlead.lsp.protocol_states import RangeWire
 from fairlead.lsp.review_commands import CONFLICT_TITLES, proposal_of, review_commands, uri_of, whole_titles
 from fairlead.lsp.titles import Title, hunk_size
 from fairlead.session.session import Session
 from fairlead.uris import file_path
+from fairlead.wire.states import RangeWire
 
 KIND = types.CodeActionKind.QuickFix.value
 

@@ -9,11 +9,11 @@ from urllib.parse import quote
 from lsprotocol import types
 
 from fairlead.edits.changeset import Changeset, changed_paths
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import Sessions
+from fairlead.wire import protocol as wire
 from fairlead.workspace.errors import WorkspaceError
 
 log = logging.getLogger(__name__)

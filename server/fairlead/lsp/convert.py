@@ -18,11 +18,7 @@ from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
 from fairlead.gate.request import ApprovalRequest, RunCommand, StartProgram
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_events as wire_events
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_event, check_result, smallest_set
-from fairlead.lsp.protocol_events import AgentEvent
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.render import PlanUpdate, item_text
@@ -33,6 +29,10 @@ from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
 from fairlead.text_lines import split_lines
+from fairlead.wire import events as wire_events
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.events import AgentEvent
 from fairlead.workspace.editor import SEVERITIES, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from fairlead.agent.events import CheckFinished, CheckSearch, SmallestSet
 from fairlead.edits.selection import Change
-from fairlead.lsp import protocol_states as states
-from fairlead.lsp.protocol_events import AgentEvent, EventHead
+from fairlead.wire import states
+from fairlead.wire.events import AgentEvent, EventHead
 
 
 def check_event(head: EventHead, value: CheckFinished | CheckSearch | SmallestSet) -> AgentEvent:

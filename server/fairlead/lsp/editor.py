@@ -12,10 +12,10 @@ from fairlead.display import escape_invisible
 from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, RunCommand, StartProgram
 from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.initialization import ClientCapabilities
 from fairlead.lsp.rpc import AgentProtocol
+from fairlead.wire import protocol as wire
 from fairlead.workspace.editor import (
     Applied,
     Claims,

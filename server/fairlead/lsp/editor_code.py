@@ -7,9 +7,9 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.code.provider import NoAnswer
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.rpc import METHOD_NOT_FOUND, AgentProtocol
+from fairlead.wire import protocol as wire
 
 log = logging.getLogger(__name__)
 

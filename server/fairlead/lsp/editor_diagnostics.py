@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fairlead.json_reader import WrongValue, read
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor_code import ANSWER_SECONDS
-from fairlead.lsp.protocol_states import FileDiagnosticsWire
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
+from fairlead.wire.states import FileDiagnosticsWire
 from fairlead.workspace.editor import SEVERITIES, Diagnostic
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from lsprotocol import types
 
 from fairlead.json_reader import read_valid
 from fairlead.json_values import fields_of
-from fairlead.lsp import protocol as wire
-from fairlead.lsp.protocol_params import AgentCapabilities, InitializationOptions
 from fairlead.session.errors import WrongRequest
 from fairlead.uris import file_path, is_local, path_problem
+from fairlead.wire import protocol as wire
+from fairlead.wire.params import AgentCapabilities, InitializationOptions
 
 
 class ClientCapabilities:

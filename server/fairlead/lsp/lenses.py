@@ -10,7 +10,6 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.display import shorten
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
     CONFLICT_TITLES,
@@ -27,6 +26,7 @@ from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.text_lines import split_lines
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
 
 log = logging.getLogger(__name__)
 

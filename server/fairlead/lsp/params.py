@@ -6,13 +6,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from fairlead.edits.selection import Change
-from fairlead.lsp import protocol
-from fairlead.lsp import protocol_params as wire
-from fairlead.lsp.protocol_states import ChangeIdWire
 from fairlead.plan import PlanOp
 from fairlead.session.errors import WrongRequest
 from fairlead.session.review.target import Target
 from fairlead.uris import file_path
+from fairlead.wire import params as wire
+from fairlead.wire import protocol
+from fairlead.wire.states import ChangeIdWire
 
 
 def read_path(uri: str, where: str) -> Path:

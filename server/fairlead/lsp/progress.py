@@ -7,10 +7,10 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.agent.events import RunFinished, RunStarted
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.rpc import AgentProtocol
 from fairlead.plan import PlanningState
 from fairlead.session.events import PlanChanged, SessionEvent
+from fairlead.wire import protocol as wire
 
 
 class Progress:

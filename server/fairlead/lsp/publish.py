@@ -9,10 +9,10 @@ from fairlead.agent.events import Event, Text, Thinking, ToolOutput
 from fairlead.differences import difference
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
-from fairlead.lsp.protocol_events import EventHead
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.events import EventHead
 from fairlead.workspace.paths import Roots
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.edits.proposal import Proposal
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.titles import Title
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
 from fairlead.workspace.errors import WorkspaceError
 
 Command = dict[str, Any]

@@ -22,9 +22,9 @@ from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, LanguageS
 from pygls.server import JsonRPCServer
 
 from fairlead.json_values import is_object
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.initialization import Initialization, read_initialization, server_capabilities
 from fairlead.session.errors import WrongRequest
+from fairlead.wire import protocol as wire
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.lsp import protocol_params as wire
 from fairlead.lsp.editor_diagnostics import read_diagnostics
 from fairlead.lsp.params import read_path
-from fairlead.lsp.protocol_states import RangeWire
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import ChangedFile, GitState, Lines, Surroundings
 from fairlead.session.errors import WrongRequest
 from fairlead.session.run.prompt import CONTINUATION_PROMPTS, RunTask
 from fairlead.uris import file_path
+from fairlead.wire import params as wire
+from fairlead.wire.states import RangeWire
 
 MAX_FILES = 1000
 """How many open files are read, and how many changed ones. The model is shown far fewer."""

@@ -9,7 +9,6 @@ from lsprotocol import types
 
 from fairlead.app.app import App, Start
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.content import ProposedContent
 from fairlead.lsp.documents import Documents
@@ -23,6 +22,7 @@ from fairlead.lsp.publish import Notifier
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
 from fairlead.session.store.journal import SavingChanged
+from fairlead.wire import protocol as wire
 
 
 class AgentServer:

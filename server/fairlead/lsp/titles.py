@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fairlead.edits.diff import Hunk
-from fairlead.lsp import protocol as wire
+from fairlead.wire import protocol as wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from fairlead.cli.view.text import escape_hidden
 from fairlead.display import count_of
-from fairlead.lsp import protocol_states as states
 from fairlead.text_lines import split_lines, usual_line_ending
+from fairlead.wire import states
 
 CONTEXT = 3  # lines
 MAX_LINE = 1000  # characters

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from fairlead.cli.view.text import clean
 from fairlead.display import count_of, escape_to_one_line
-from fairlead.lsp import protocol_states as states
 from fairlead.plan import PlanItem, render_items
 from fairlead.plan.render import render_line
+from fairlead.wire import states
 
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 

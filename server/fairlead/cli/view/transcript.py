@@ -11,8 +11,8 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.display import count_of, escape_to_one_line
-from fairlead.lsp import protocol_states as states
 from fairlead.uris import file_path
+from fairlead.wire import states
 from fairlead.workspace.paths import Roots
 
 Json = dict[str, Any]

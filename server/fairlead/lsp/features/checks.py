@@ -1,17 +1,17 @@
 """The checks that the user runs."""
 
 from fairlead.edits.selection import Change
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.features.handlers import named_session, session_target
-from fairlead.lsp.protocol_params import MinimizeChecksParams, NoParams, RunChecksParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.checks import run_checks
 from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.params import MinimizeChecksParams, NoParams, RunChecksParams
 from fairlead.workspace.suggested_checks import suggested_checks
 
 

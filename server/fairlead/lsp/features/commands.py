@@ -12,16 +12,16 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.features.handlers import Handler, current_edits, named_session
 from fairlead.lsp.features.review import accept, amend, redo_review, reject, undo_review
 from fairlead.lsp.features.runs import cancel, execute_run, session_for_run, steer
 from fairlead.lsp.features.sessions import list_sessions, refreshed_session
-from fairlead.lsp.protocol_params import RunTaskParams, SessionParams
 from fairlead.lsp.run_params import read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.params import RunTaskParams, SessionParams
 
 
 async def run_in_background(server: AgentServer, params: RunTaskParams) -> wire.CreatedSession:

@@ -7,16 +7,16 @@ from typing import Any
 
 from fairlead.json_reader import WrongValue, read
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.params import read_target
-from fairlead.lsp.protocol_params import SessionParams
-from fairlead.lsp.protocol_params import Target as TargetWire
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.review.target import Target
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.params import SessionParams
+from fairlead.wire.params import Target as TargetWire
 from fairlead.workspace.errors import WorkspaceError
 
 Handler = Callable[[AgentServer, Any], Awaitable[Any]]

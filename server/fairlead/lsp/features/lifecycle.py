@@ -6,12 +6,12 @@ from lsprotocol import types
 
 from fairlead.app.endpoint import Credentials
 from fairlead.json_reader import read
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.initialization import read_folders
-from fairlead.lsp.protocol_params import CredentialsParams, NoParams, TrustParams, WarmParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import WrongRequest
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
+from fairlead.wire.params import CredentialsParams, NoParams, TrustParams, WarmParams
 
 
 async def initialized(server: AgentServer, _: Any) -> None:

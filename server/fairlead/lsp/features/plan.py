@@ -2,16 +2,16 @@
 
 from fairlead.json_reader import to_json
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import read_ops
-from fairlead.lsp.protocol_params import NoParams, PlanEditParams, SessionParams
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
 from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
 from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page, short_record
+from fairlead.wire import protocol as wire
+from fairlead.wire.params import NoParams, PlanEditParams, SessionParams
 
 
 async def edit_plan(server: AgentServer, params: PlanEditParams) -> wire.PlanEditResult:

@@ -4,13 +4,13 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features import checks, documents, lifecycle, plan, review, runs, sessions
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
 from fairlead.lsp.initialization import Initialization
 from fairlead.lsp.server import AgentServer
+from fairlead.wire import protocol as wire
 
 REQUESTS: dict[str, Handler] = {
     wire.CREATE_SESSION: sessions.create_session,

@@ -3,16 +3,16 @@
 import asyncio
 
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
 from fairlead.lsp.params import read_path
-from fairlead.lsp.protocol_params import AcceptParams, AmendParams, RejectParams, SessionParams, UndoParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.checks import check_accepted
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
+from fairlead.wire.params import AcceptParams, AmendParams, RejectParams, SessionParams, UndoParams
 
 
 async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult:

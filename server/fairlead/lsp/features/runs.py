@@ -3,13 +3,13 @@
 from lsprotocol import types
 
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
 from fairlead.lsp.features.handlers import named_session
-from fairlead.lsp.protocol_params import RunTaskParams, SessionParams, SteerParams, StopCommandParams
 from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.summary import short_record
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
+from fairlead.wire.params import RunTaskParams, SessionParams, SteerParams, StopCommandParams
 
 
 async def run_task(server: AgentServer, params: RunTaskParams) -> wire.RunResult:

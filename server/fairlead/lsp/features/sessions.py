@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from fairlead.lsp import convert
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_states as states
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import read_path
-from fairlead.lsp.protocol_params import AdoptParams, CreateSessionParams, NoParams, RewindParams, SessionParams
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.listing import transcript
 from fairlead.session.rewind import fork, rewind, rewind_conversation
 from fairlead.session.session import Session
+from fairlead.wire import protocol as wire
+from fairlead.wire import states
+from fairlead.wire.params import AdoptParams, CreateSessionParams, NoParams, RewindParams, SessionParams
 
 
 async def create_session(server: AgentServer, params: CreateSessionParams) -> wire.CreatedSession:

@@ -5,8 +5,8 @@ An optional field may also be null.
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from fairlead.lsp.protocol import Mode
-from fairlead.lsp.protocol_states import ChangeIdWire, FileDiagnosticsWire, ItemStatus, RangeWire
+from fairlead.wire.protocol import Mode
+from fairlead.wire.states import ChangeIdWire, FileDiagnosticsWire, ItemStatus, RangeWire
 
 Continuation = Literal["paused", "plan"]
 """What a run continues without a prompt: a run that did not finish, or a plan that the user approved."""

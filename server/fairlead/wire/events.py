@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, TypedDict
 
-from fairlead.lsp.protocol import LocationWire, UsageWire
-from fairlead.lsp.protocol_states import CheckResultWire, PlanUpdateWire, SmallestSetWire
+from fairlead.wire.protocol import LocationWire, UsageWire
+from fairlead.wire.states import CheckResultWire, PlanUpdateWire, SmallestSetWire
 
 
 class EventHead(TypedDict):

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.lsp import protocol as wire
-from fairlead.lsp import protocol_params as params
-from fairlead.lsp import protocol_states as states
-from fairlead.lsp.protocol_events import AgentEvent
+from fairlead.wire import params, states
+from fairlead.wire import protocol as wire
+from fairlead.wire.events import AgentEvent
 
 CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.CREATE_SESSION: (params.CreateSessionParams, wire.CreatedSession),

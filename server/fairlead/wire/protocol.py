@@ -7,7 +7,7 @@ unless it is marked as `NotRequired`. The text under a field or a shape describe
 
 from typing import Literal, NotRequired, TypedDict
 
-from fairlead.lsp.protocol_states import (
+from fairlead.wire.states import (
     CheckResultWire,
     EditsWire,
     FileDiagnosticsWire,
