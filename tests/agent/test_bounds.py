@@ -60,17 +60,17 @@ async def test_l14_a_token_budget_pauses_the_run(connect: Connect, workspace: Pa
     with FakeApi(turns=look) as api:
         async with connect(api, settings={"budget": {"tokens": 1000}}) as client:
 
-            async def state() -> str:
-                return (await client.request("agent/sessions/list", {}))["sessions"][0]["state"]
+            async def phase() -> str:
+                return (await client.request("agent/sessions/list", {}))["sessions"][0]["phase"]
 
             first = await client.run()
             assert first["stopReason"] == "budget"
             assert "the budget is 1,000 (setting budget.tokens)" in first["message"]
             assert len(api.requests) == 2
-            assert await state() == "paused"
+            assert await phase() == "paused"
             api.push(DONE)
             assert (await client.run("continue", sessionId=first["sessionId"]))["stopReason"] == "end_turn"
-            assert await state() == "idle"
+            assert await phase() == "idle"
         assert api.refusals == []
 
 

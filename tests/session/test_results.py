@@ -49,6 +49,6 @@ def test_a_result_is_written_once() -> None:
 
 def test_a_message_with_a_missing_result_is_an_error() -> None:
     """A journal is damaged if a message refers to a result that it does not contain."""
-    message = ["user", ["Result", "a", 2, False, []]]
+    message = ["user", ["Result", "a", 2, False, [], None]]
     with pytest.raises(ValueError, match="not an entry"):
         read_entries([{"at": 1.0, "patch": [["/messages", [1]]], "values": {"1": message}}])
