@@ -241,7 +241,7 @@ function COMMANDS.sessions()
       end
       S.request(client, 'agent/sessions/open', { sessionId = row.sessionId }, function(opened)
         local session = S.session_for(row.sessionId, client.id)
-        session.plan, session.edits, session.running = opened.plan, opened.edits, opened.state == 'running'
+        session.plan, session.edits, session.running = opened.plan, opened.edits, opened.phase == 'running'
         session.log = {}
         for _, line in ipairs(opened.transcript) do
           local tool = line.role == 'tool' and '› ' .. line.tool .. ' '
