@@ -30,8 +30,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Event, Text, Thinking
 from fairlead.agent.outcome import Outcome
-from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.retry import MAX_ATTEMPTS
 from fairlead.models.recording import read_recording
 from support.bare_agent import BareAgent

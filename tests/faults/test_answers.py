@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fairlead.agent.events import Event
-from fairlead.models.anthropic.clouds import Cloud
-from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.endpoint import Cloud, Endpoint
 from faults.answers import ANSWERS, DEFAULTS, Answer
 from support.bare_agent import BareAgent
 from support.raw_server import RawServer

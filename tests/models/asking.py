@@ -9,8 +9,8 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Request, TextDelta, ToolSpec
 from fairlead.messages.parts import Message
-from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.endpoint import Endpoint
 from support.fake_api import (
     FakeApi,
     Text,

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.anthropic.clouds import Cloud
-from fairlead.models.anthropic.endpoint import NO_KEY
 from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.endpoint import NO_KEY, Cloud
 from models.asking import ANSWER, HELLO, asked, endpoint, events, failure, no_pause, opened, shown
 from support.fake_api import (
     FakeApi,

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.agent.errors import Overflow
 from fairlead.agent.model import Retrying
-from fairlead.models.anthropic.endpoint import CLOUD_SILENCE, LOCAL_SILENCE, SILENCE
+from fairlead.models.common.endpoint import CLOUD_SILENCE, LOCAL_SILENCE, SILENCE
 from fairlead.models.common.retry import LOADING_DELAY, LOADING_LIMIT, MAX_ATTEMPTS
 from models.asking import ANSWER, HELLO, endpoint, events, failure, opened, shown
 from support.fake_api import FakeApi, HttpError, Page, Raw, Wait

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fairlead.agent.errors import Overflow
-from fairlead.models.anthropic.refusals import parse_max_tokens, parse_overflow
+from fairlead.models.common.refusals import parse_max_tokens, parse_overflow
 from models.asking import HELLO, asked, failure, opened, reply
 from support.fake_api import FakeApi, FakeWindow, HttpError
 from support.fake_api.window import REFUSALS, tokens_of

@@ -9,7 +9,7 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Request, Stop, TextDelta, ThinkingDelta, Usage
 from fairlead.messages.parts import Call, Note, Result, Text
-from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice, open_model
 from fairlead.models.recording import Recording, Turn, write_recording
 from fairlead.models.replay import ReplayModel

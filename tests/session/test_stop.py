@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.events import Event, RunFinished, RunStarted
-from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.events import SessionEvent
 from fairlead.session.run.prompt import RunTask

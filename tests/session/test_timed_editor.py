@@ -12,7 +12,7 @@ from fairlead.gate.request import (
     StartProgram,
     UseSecretFile,
 )
-from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.run.prompt import RunTask
 from fairlead.session.server_context import ServerContext

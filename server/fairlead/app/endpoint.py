@@ -4,8 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairlead.models.anthropic.clouds import Cloud
-from fairlead.models.anthropic.endpoint import Endpoint
+from fairlead.models.common.endpoint import Cloud, Endpoint
 from fairlead.session.settings import Settings
 
 

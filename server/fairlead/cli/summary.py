@@ -14,7 +14,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import count_of
-from fairlead.models.anthropic.clouds import LABELS
+from fairlead.models.common.endpoint import LABELS
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.workspace.paths import Roots

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.agent.model import Model
-from fairlead.models.anthropic.endpoint import Endpoint
 from fairlead.models.anthropic.messages_api import MessagesApiModel
+from fairlead.models.common.endpoint import Endpoint
 
 
 @dataclass(frozen=True)

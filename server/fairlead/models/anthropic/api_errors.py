@@ -6,9 +6,10 @@ from typing import Any
 from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.json_values import is_object
 from fairlead.models.anthropic import clouds
-from fairlead.models.anthropic.endpoint import Endpoint
-from fairlead.models.anthropic.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
-from fairlead.models.anthropic.refusals import (
+from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.fields import as_json, as_text, nonsense
+from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, OPENAI, describe, error_in, is_openai, readable
+from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
@@ -16,7 +17,6 @@ from fairlead.models.anthropic.refusals import (
     is_too_long,
     parse_overflow,
 )
-from fairlead.models.common.fields import as_json, as_text, nonsense
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -101,7 +101,7 @@ def _refusal(
     name = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     if endpoint.cloud is not None:
         said = said.partition("\n")[0]  # the following lines from AWS contain the signed request with its token
-        name = endpoint.cloud.error_name(status, said, headers) or name
+        name = clouds.error_name(endpoint.cloud, status, said, headers) or name
     said = readable(said)[:MAX_QUOTED]
     details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
     if name in ("invalid_request_error", "rate_limit_error") and is_about_billing(details):
@@ -152,7 +152,7 @@ def event_error(event: dict[str, Any], endpoint: Endpoint) -> ModelError | None:
 
 def _advice(name: str, endpoint: Endpoint) -> str | None:
     cloud = endpoint.cloud
-    advice = cloud.advice(name, endpoint.model, endpoint.shown_url) if cloud is not None else None
+    advice = clouds.advice(cloud, name, endpoint.model, endpoint.shown_url) if cloud is not None else None
     if name == "not_found_error":
         return advice or f"Not found: check the model's name (“{endpoint.model}”) and the base URL."
     return advice or _ADVICE.get(name)

@@ -12,11 +12,11 @@ import re
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from fairlead.agent.errors import ModelError
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.models.common.endpoint import Cloud
 from fairlead.models.common.fields import as_text, nonsense
 from fairlead.models.common.sse import LONGEST_EVENT, MAX_LINES
 from fairlead.models.common.transport import CONNECT_TIMEOUT, decoding_errors
@@ -28,7 +28,6 @@ MAX_FRAMES = MAX_LINES // 3
 CACHE_MARK = {"type": "ephemeral"}
 INVALID_CREDENTIALS = "The credentials for {label} contain invalid characters, such as line breaks. Set them again."
 
-LABELS = {"bedrock": "Amazon Bedrock", "vertex": "Google Vertex AI"}
 _LIBRARIES = {
     "bedrock": ("boto3", "botocore.eventstream", "botocore.exceptions", "botocore.parsers"),
     "vertex": ("google.auth.exceptions", "google.auth.transport.requests"),
@@ -87,50 +86,36 @@ _WRONG_TOKEN = re.compile(r"authentication failed|security token|signature|api k
 _NOT_ALLOWED = re.compile(r"not allowed to use publisher model", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Cloud:
-    """A cloud that serves the Messages API."""
+def error_name(cloud: Cloud, status: int, said: str, headers: Any) -> str | None:
+    """The error type of the Messages API for a refusal; None if the usual type for its status applies."""
+    name = _exception_name(headers.get("x-amzn-errortype", ""))
+    if status == 400 and _WRONG_MODEL.search(said):
+        return "not_found_error"
+    if status == 400 and _NOT_ALLOWED.search(said):
+        return "permission_error"
+    if status == 403 and cloud.provider == "bedrock" and _WRONG_TOKEN.search(said):
+        return "authentication_error"
+    if status in (424, 503):
+        return "api_error" if status == 424 else "overloaded_error"
+    return name if status < 500 else None
 
-    provider: Literal["bedrock", "vertex"]
-    region: str = ""
-    """Empty: from the environment or the AWS profile."""
-    project: str = ""
-    """For Vertex AI. Empty: from the environment."""
 
-    @property
-    def label(self) -> str:
-        """The name of the cloud for users."""
-        return LABELS[self.provider]
-
-    def error_name(self, status: int, said: str, headers: Any) -> str | None:
-        """The error type of the Messages API for a refusal; None if the usual type for its status applies."""
-        name = _exception_name(headers.get("x-amzn-errortype", ""))
-        if status == 400 and _WRONG_MODEL.search(said):
-            return "not_found_error"
-        if status == 400 and _NOT_ALLOWED.search(said):
-            return "permission_error"
-        if status == 403 and self.provider == "bedrock" and _WRONG_TOKEN.search(said):
-            return "authentication_error"
-        if status in (424, 503):
-            return "api_error" if status == 424 else "overloaded_error"
-        return name if status < 500 else None
-
-    def advice(self, name: str, model: str, base_url: str | None) -> str | None:
-        """What happened and what to do; None if the advice for the API itself applies."""
-        match name:
-            case "authentication_error":
-                advice = f"{self.label} did not accept the credentials: {_SIGN_IN[self.provider]}"
-            case "permission_error":
-                advice = _NO_ACCESS[self.provider]
-            case "not_found_error":
-                advice = (
-                    f"{self.label} has no model “{model}” for you in this region. Check the settings model (names are "
-                    f"{_EXAMPLE_NAMES[self.provider]}) and cloud.region."
-                )
-            case _:
-                return None
-        # without a base URL the address is usually derived from the region, so they do not differ
-        return f"{advice} {_REGION_MISMATCH.format(base_url=base_url)}" if base_url else advice
+def advice(cloud: Cloud, name: str, model: str, base_url: str | None) -> str | None:
+    """What happened and what to do; None if the advice for the API itself applies."""
+    match name:
+        case "authentication_error":
+            text = f"{cloud.label} did not accept the credentials: {_SIGN_IN[cloud.provider]}"
+        case "permission_error":
+            text = _NO_ACCESS[cloud.provider]
+        case "not_found_error":
+            text = (
+                f"{cloud.label} has no model “{model}” for you in this region. Check the settings model (names are "
+                f"{_EXAMPLE_NAMES[cloud.provider]}) and cloud.region."
+            )
+        case _:
+            return None
+    # without a base URL the address is usually derived from the region, so they do not differ
+    return f"{text} {_REGION_MISMATCH.format(base_url=base_url)}" if base_url else text
 
 
 async def create_client(

@@ -30,16 +30,16 @@ from fairlead.models.anthropic.api_errors import (
     status_error,
 )
 from fairlead.models.anthropic.encode import encode_message
-from fairlead.models.anthropic.endpoint import PROVIDER_HOST, Endpoint
-from fairlead.models.anthropic.foreign import MAX_SEARCHED
-from fairlead.models.anthropic.refusals import (
+from fairlead.models.anthropic.reply import ReplyBuilder
+from fairlead.models.common.endpoint import PROVIDER_HOST, Endpoint
+from fairlead.models.common.foreign import MAX_SEARCHED
+from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
     is_too_long,
     parse_max_tokens,
 )
-from fairlead.models.anthropic.reply import ReplyBuilder
 from fairlead.models.common.retry import with_retries
 from fairlead.models.common.sse import NotAnEventStream, read_events
 from fairlead.models.common.think_tags import separate_thinking

@@ -7,8 +7,8 @@ import re
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
-from fairlead.models.anthropic.foreign import quote
 from fairlead.models.common.fields import nonsense
+from fairlead.models.common.foreign import quote
 
 _FIELD = re.compile(rb"[a-z]*(:|$)")  # unknown names are allowed; the body may end within a name
 LONGEST_FIELD = 20  # bytes that are enough to see whether a field begins

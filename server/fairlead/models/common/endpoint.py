@@ -3,10 +3,10 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.anthropic.clouds import Cloud
 
 MAX_URL = 2000  # characters
 # Seconds. The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent
@@ -21,6 +21,25 @@ NO_KEY = (
     "A local model only needs its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
 )
 INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
+
+
+LABELS = {"bedrock": "Amazon Bedrock", "vertex": "Google Vertex AI"}
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A cloud that serves the Messages API."""
+
+    provider: Literal["bedrock", "vertex"]
+    region: str = ""
+    """Empty: from the environment or the AWS profile."""
+    project: str = ""
+    """For Vertex AI. Empty: from the environment."""
+
+    @property
+    def label(self) -> str:
+        """The name of the cloud for users."""
+        return LABELS[self.provider]
 
 
 @dataclass(frozen=True)
