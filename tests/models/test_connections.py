@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, ThinkingDelta, Used
-from fairlead.models.anthropic.messages_api import load_sdk
+from fairlead.models.common.http_model import load_sdk
 from fairlead.models.common.retry import MAX_ATTEMPTS
 from fairlead.models.common.transport import MAX_ANSWER, MAX_ERROR_BODY
 from models.asking import ANSWER, HELLO, asked, events, failure, opened, reply, shown
@@ -125,7 +125,7 @@ async def test_a_model_can_be_used_again_after_it_was_closed() -> None:
 
 async def test_the_certificates_are_read_once_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later session creates its client without reading them, even if they can no longer be read."""
-    await asyncio.to_thread(load_sdk)
+    await asyncio.to_thread(load_sdk, "anthropic")
     monkeypatch.setenv("SSL_CERT_FILE", "/not/there")
     with FakeApi([HELLO]) as api:
         async with opened(api) as model:

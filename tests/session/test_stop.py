@@ -129,6 +129,6 @@ def test_fault_63_a_stop_does_not_wait_for_threads(tmp_path: Path) -> None:
     opening or closing a box, a long comparison). A stop is still answered, and the next run completes.
     """
     names = asyncio.run(thread_functions(tmp_path / "whole"))
-    assert "fairlead.models.anthropic.messages_api.load_sdk" in names
+    assert "fairlead.models.common.http_model.load_sdk" in names
     for number, held in enumerate(names):
         asyncio.run(check_stop_during(tmp_path / str(number), held))

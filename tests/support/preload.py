@@ -9,7 +9,7 @@ import httpx2
 
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features.registry import start_server
-from fairlead.models.anthropic.messages_api import load_sdk
+from fairlead.models.common.http_model import load_sdk
 from fairlead.models.common.prices import price_list
 from support import footprint
 from support.client import Client
@@ -30,7 +30,7 @@ for module in (
 ):
     import_module(module)
 price_list()
-sdk = load_sdk()
+sdk = load_sdk("anthropic")
 # the types of error answers are created when the first one arrives
 ERROR = {"type": "error", "error": {"type": "authentication_error", "message": "No."}}
 refusing = httpx2.MockTransport(lambda _: httpx2.Response(401, json=ERROR))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fairlead.agent.errors import ModelError
-from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.json_values import fields_of, is_object
 from fairlead.models.common.endpoint import Cloud
 from fairlead.models.common.fields import as_text, nonsense
 from fairlead.models.common.sse import LONGEST_EVENT, MAX_LINES
@@ -273,7 +273,7 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
         ModelError: a frame is broken, or its content is not JSON.
     """
     try:
-        with decoding_errors(sdk):
+        with decoding_errors(sdk.AnthropicError):
             async for event in stream:
                 if isinstance(event, dict):
                     yield event
@@ -287,21 +287,6 @@ async def read_frames(sdk: Any, stream: Any) -> AsyncIterator[dict[str, Any]]:
 def _exception_name(code: str) -> str | None:
     """The error type for `ThrottlingException`, `aws.service#throttlingException:http://...` etc.; None if unknown."""
     return _EXCEPTIONS.get(code.partition(":")[0].rpartition("#")[2].lower().removesuffix("exception"))
-
-
-def error_message(body: Any) -> str | None:
-    """The message in an error's body; None if there is none.
-
-    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or `error` if that is a
-    text.
-    """
-    given = fields_of(body[0] if is_list(body) and body else body)
-    details = given.get("error", given)
-    if isinstance(details, str):
-        return details or None
-    fields = fields_of(details)
-    said = fields.get("message") or fields.get("Message")
-    return as_text(said) if said else None
 
 
 def with_cache_marks(body: dict[str, Any]) -> dict[str, Any]:

@@ -169,17 +169,18 @@ class HeadTimeout:
 
 
 @contextmanager
-def decoding_errors(sdk: Any) -> Generator[None]:
+def decoding_errors(sdk_error: type[Exception]) -> Generator[None]:
     """Converts the errors of libraries that cannot decode a response, for example because of a wrong charset or frame.
 
     Each decoder raises its own exceptions, so all exceptions are converted. The block must only call the libraries.
+    `sdk_error` is the base class of the SDK's errors.
 
     Raises:
         ModelError: an error that is neither the SDK's nor the transport's.
     """
     try:
         yield
-    except (ModelError, sdk.AnthropicError, *transport_errors()):
+    except (ModelError, sdk_error, *transport_errors()):
         raise
     except Exception as error:
         log.warning("a response that cannot be decoded", exc_info=True)

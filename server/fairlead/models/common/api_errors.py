@@ -1,0 +1,248 @@
+"""Converts the errors of a model's server and of connections to `ModelError`."""
+
+import importlib
+from typing import Any
+
+from fairlead.agent.errors import ErrorKind, ModelError
+from fairlead.json_values import fields_of, is_list
+from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.fields import as_json, as_text, nonsense
+from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, describe, error_in, readable
+from fairlead.models.common.refusals import (
+    is_about_billing,
+    is_about_images,
+    is_about_thinking,
+    is_loading,
+    is_too_long,
+    parse_overflow,
+)
+
+_KINDS: dict[str, tuple[ErrorKind, bool]] = {
+    "authentication_error": ("auth", False),
+    "permission_error": ("auth", False),
+    "billing_error": ("billing", False),
+    "rate_limit_error": ("rate_limit", True),
+    "overloaded_error": ("overloaded", True),
+    "timeout_error": ("overloaded", True),
+    "api_error": ("internal", True),
+    "request_too_large": ("context_overflow", False),
+    "invalid_request_error": ("invalid_request", False),
+    "not_found_error": ("invalid_request", False),
+}
+_STATUSES: dict[int, str] = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    409: "timeout_error",
+    413: "request_too_large",
+    425: "overloaded_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    529: "overloaded_error",
+}
+ADVICE: dict[str, str] = {
+    "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
+    "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
+    "billing_error": (
+        "The account has no credit left or is at its spend limit. Add credit, raise the limit or use another key."
+    ),
+    "rate_limit_error": "The rate limit is reached.",
+    "overloaded_error": "The model is overloaded.",
+    "timeout_error": "The model's server took too long.",
+    "api_error": "The model's server reported an internal error.",
+    "request_too_large": "The conversation is too large for one request.",
+}
+
+MAX_QUOTED = 500  # characters of the text from the model's server
+UNSTARTED_ATTEMPTS = 5
+"""The most attempts if the model's server on this machine is not running.
+
+Only the user can start it, so more attempts over several minutes would be useless.
+"""
+IMAGES = (
+    "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
+    "reads pictures and send the picture again."
+)
+THINKING = "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
+LOADING = "The model's server is still loading the model."
+SILENT = (
+    "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
+    "read a long prompt, raise the setting maxSilenceSeconds."
+)
+LATE = (
+    "{where} is connected, but its response had not begun after {seconds:g} seconds. If the model needs more time to "
+    "load or to read a long prompt, raise the setting maxSilenceSeconds."
+)
+CIRCLE = "{where} redirects again and again. Check {base_url}, and any proxy in front of it."
+_DISCONNECTED = ("Server disconnected", "peer closed connection")
+"""How the transport's message begins if a connection was closed too early. All others are about invalid HTTP."""
+
+
+class ApiErrors:
+    """Converts the errors of one endpoint. An API, or a cloud that serves it, overrides what differs."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    @property
+    def where(self) -> str:
+        """The name of the model's server in messages."""
+        return self.endpoint.shown_url or "the model's server"
+
+    def name_of(self, status: int, said: str, headers: Any) -> str | None:
+        """The kind of a refusal, one of `_KINDS`; None if the usual kind for its status applies."""
+        return None
+
+    def said(self, text: str) -> str:
+        """The part of an error's text that may be quoted."""
+        return text
+
+    def advice(self, name: str) -> str | None:
+        """What happened and what to do, for a kind of error; None: there is none."""
+        if name == "not_found_error":
+            return f"Not found: check the model's name (“{self.endpoint.model}”) and the base URL."
+        return ADVICE.get(name)
+
+    def check_network(self) -> str:
+        """What to check if there is no connection."""
+        if self.endpoint.is_local:
+            return "whether the server is running, and the base URL"
+        return "the network and the base URL"
+
+    def of_invalid_request(self) -> ModelError | None:
+        """The error for a request that is no valid HTTP, if it must not be quoted; None: the usual one."""
+        return None
+
+    def of_status(self, error: Any, *, has_images: bool) -> ModelError:
+        """Converts an HTTP error response; the message quotes its body.
+
+        The status decides the kind, unless a cloud or the text says more: that the request is too long, for example.
+
+        Args:
+            error: the SDK's `APIStatusError`.
+            has_images: whether the request contained a picture.
+        """
+        headers = error.response.headers
+        return self._refusal(error.status_code, error.body, str(error.message), headers, has_images=has_images)
+
+    def _refusal(self, status: int, body: Any, message: str, headers: Any, *, has_images: bool = False) -> ModelError:
+        said = self.said(error_message(body) or message)
+        usual = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        name = self.name_of(status, said, headers) or usual
+        said = readable(said)[:MAX_QUOTED]
+        details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
+        if name in ("invalid_request_error", "rate_limit_error") and is_about_billing(details):
+            name = "billing_error"
+        kind, retryable = _KINDS[name]
+        advice = self.advice(name) or "The model's server refused the request."
+        if is_about_thinking(said):  # whatever the status: some proxies send 429 with such a text
+            return ModelError("invalid_request", f"{THINKING} ({status}: {said})", refuses="thinking")
+        if name in ("invalid_request_error", "api_error") and is_too_long(said):
+            kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
+        elif has_images and kind in ("invalid_request", "internal") and is_about_images(said):
+            return ModelError("invalid_request", f"{IMAGES} ({status}: {said})", refuses="images")
+        loading = retryable and is_loading(said)
+        return ModelError(
+            kind,
+            f"{LOADING if loading else advice} ({status}: {said})",
+            retryable=retryable,
+            retry_after=_retry_after(headers),
+            loading=loading,
+            overflow=parse_overflow(details),
+        )
+
+    def of_other_body(self, response: Any, beginning: bytes) -> ModelError:
+        """Converts a successful response that is not a stream of events: a JSON error, or a body of any other kind.
+
+        Args:
+            beginning: the first bytes of its body. A JSON error is recognized only if they are the whole body.
+        """
+        body = error_in(beginning)
+        if body is not None:
+            status = body["error"].get("code") if isinstance(body["error"], dict) else None
+            status = status if isinstance(status, int) and 400 <= status <= 599 else 400
+            return self._refusal(status, body, "", response.headers)
+        content_type = response.headers.get("content-type", "")
+        return ModelError("invalid_request", describe(self.where, content_type, beginning))
+
+    def in_stream(self, error: dict[str, Any]) -> ModelError:
+        """Converts the `error` object of an event in a stream."""
+        name = as_text(error.get("type") or "")
+        said = readable(error_message(error) or name or "no reason given")[:MAX_QUOTED]
+        if is_too_long(said):
+            sizes = parse_overflow(f"{said} {as_json(error)[:MAX_SEARCHED]}")
+            return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
+        kind, retryable = _KINDS.get(name, ("internal", True))
+        return ModelError(kind, f"{self.advice(name) or 'The answer was interrupted.'} ({said})", retryable=retryable)
+
+    def of_connection(self, error: Exception) -> ModelError:
+        """Converts an error of the SDK or its transport: no connection, a broken or silent one, an unreadable body."""
+        transport = importlib.import_module("httpx2")
+        endpoint, where = self.endpoint, self.where
+        cause = _cause(error)
+        if isinstance(cause, ModelError):  # `check_redirect`, within the SDK
+            return cause
+        if isinstance(cause, transport.LocalProtocolError) and (invalid := self.of_invalid_request()) is not None:
+            return invalid
+        if isinstance(cause, transport.ReadTimeout):
+            silent = SILENT.format(where=where, seconds=endpoint.silence)
+            return ModelError("network", silent, retryable=not endpoint.is_local)
+        if isinstance(cause, transport.TooManyRedirects):
+            return ModelError("invalid_request", CIRCLE.format(where=where, base_url=BASE_URL))
+        detail = readable(str(cause))[:MAX_QUOTED] or type(cause).__name__
+        if isinstance(cause, transport.DecodingError):
+            return nonsense(f"a body that does not match its header “content-encoding” ({detail})")
+        if isinstance(cause, transport.RemoteProtocolError) and not str(cause).startswith(_DISCONNECTED):
+            return nonsense(f"a response that is not valid HTTP ({detail})")
+        if is_broken(error):
+            return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
+        is_unstarted = endpoint.is_loopback and isinstance(cause, transport.ConnectError)
+        return ModelError(
+            "network",
+            f"No connection to {where} ({detail}). Check {self.check_network()}.",
+            retryable=True,
+            max_attempts=UNSTARTED_ATTEMPTS if is_unstarted else None,
+        )
+
+    def of_late_head(self) -> ModelError:
+        """The error for a response whose head took too long (`HeadTimeout`)."""
+        late = LATE.format(where=self.where, seconds=self.endpoint.silence)
+        return ModelError("network", late, retryable=not self.endpoint.is_local)
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether a connection was made and then broke."""
+    transport = importlib.import_module("httpx2")
+    return isinstance(_cause(error), transport.ReadError | transport.WriteError | transport.RemoteProtocolError)
+
+
+def _cause(error: Exception) -> BaseException:
+    """The transport's error, which the SDK may have wrapped; `error` itself if it wraps none."""
+    return error if isinstance(error, importlib.import_module("httpx2").HTTPError) else error.__cause__ or error
+
+
+def _retry_after(headers: Any) -> float | None:
+    """The pause in seconds from `retry-after-ms`, else from `retry-after`; None if neither is a number."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) * unit)
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def error_message(body: Any) -> str | None:
+    """The message in an error's body; None if there is none.
+
+    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or `error` if that is a
+    text.
+    """
+    given = fields_of(body[0] if is_list(body) and body else body)
+    details = given.get("error", given)
+    if isinstance(details, str):
+        return details or None
+    fields = fields_of(details)
+    said = fields.get("message") or fields.get("Message")
+    return as_text(said) if said else None
