@@ -81,7 +81,7 @@ class Fields:
     """
 
     def __init__(self, value: Any, path: str) -> None:
-        self._path, self._values = path, read(dict[str, Any], value, path)
+        self._path, self._values = path, value if is_object(value) else read(dict[str, Any], value, path)
 
     def text(self, name: str, default: str | None = None, most: int | None = None) -> str:
         """A string, of at most `most` characters. It may contain half of a surrogate pair."""
@@ -92,6 +92,9 @@ class Fields:
 
     def count(self, name: str, default: int | None = None) -> int:
         """A whole number from 0 to MAX_COUNT."""
+        value = self._values.get(name)
+        if type(value) is int and 0 <= value <= MAX_COUNT:
+            return value
         count = self._field(int, name, default)
         if not 0 <= count <= MAX_COUNT:
             raise WrongValue(f"{self._path}.{name}", f"must be from 0 to {MAX_COUNT:,}, not {count}")
@@ -128,6 +131,8 @@ class Fields:
 
     def _field(self, kind: type[T], name: str, default: T | None) -> T:
         value = self._values.get(name)
+        if kind is str and isinstance(value, kind):  # most fields are texts, and this is much faster than `read`
+            return value
         if value is None and default is not None:
             return default
         if value is None:
