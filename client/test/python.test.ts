@@ -25,7 +25,7 @@ test("the first suitable Python is used, and the problems of those before it are
   const bare = program("bare", "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1");
   const good = program("good", "echo '3.12 /opt/python3.12'");
   const { python, attempts } = await findPython([
-    ["no-such-python"],
+    [path.join(folder, "no-such-python")],
     [old],
     [young],
     [bare],
