@@ -137,7 +137,7 @@ async def attack(place: Path, command: str, limits: dict[str, int]) -> Figures:
         over = began + ended["seconds"]
         figures.gone, figures.read_back = max(0.0, figures.gone - over), time.monotonic() - over
         lines = finished["text"].strip().splitlines()
-        figures.last = next((line for line in lines if line.startswith("Ended")), lines[-1])
+        figures.last = next((line for line in lines if line.startswith(("Ended", "Killed"))), lines[-1])
         edits = [method for method, _ in client.log if method == "agent/edits"]
         figures.kept = bool(edits) and any(
             each["uri"].endswith("/%21kept.txt") for each in client.last("agent/edits")["files"]

@@ -5,6 +5,7 @@ with one function each, and each imports the one before it. The servers run in t
 """
 
 import asyncio
+import contextlib
 import statistics
 import sys
 import tempfile
@@ -41,8 +42,11 @@ def source(suffix: str, number: int, value: str) -> str:
 
 def resident(before: set[int]) -> float:
     """The memory of the processes started after `before`, in MB. Shared pages count in each of them."""
-    started = [each for each in psutil.Process().children(recursive=True) if each.pid not in before]
-    return sum(each.memory_info().rss for each in started) / 1e6
+    total = 0
+    for each in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
+            total += 0 if each.pid in before else each.memory_info().rss
+    return total / 1e6
 
 
 async def one(folder: Path, name: str, where: Where, modules: int, edits: int) -> None:
