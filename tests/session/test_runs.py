@@ -1,6 +1,8 @@
 """Several runs in one session: each event is about one of them."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,13 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.agent.model import Usage
+from fairlead.messages.parts import Prompt
 from fairlead.plan import TodoManager
 from fairlead.session.evidence.recorder import Recorder
 from fairlead.session.state import Calls, with_event
+from models.tiny_model import TinyModel
 from session.harness import SessionHarness
+from support.bare_agent import BareAgent
 
 
 def test_the_cost_of_runs_at_the_same_time_is_counted_once() -> None:
@@ -55,8 +60,30 @@ def test_a_round_of_one_run_keeps_the_calls_of_another() -> None:
     assert list(calls) == ["1"]
 
 
-async def test_a_run_beside_the_main_one_is_not_the_sessions_phase(tmp_path: Path) -> None:
-    """A session is running while its main run is."""
-    session = SessionHarness(tmp_path).session
-    session.publish(RunStarted("small", run_id="beside"))
-    assert session.phase == "idle"
+async def test_a_run_beside_the_main_one_has_a_phase_a_history_and_a_usage_of_its_own(tmp_path: Path) -> None:
+    """The session is running while its main run is, whatever another run of it does."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def wait_and_answer(lines: list[str]) -> dict[str, Any]:
+        begun.set()
+        await go_on.wait()
+        return {
+            "thought": "",
+            "said": "Found it.",
+            "used": {"input_tokens": 100, "output_tokens": 10},
+            "calls": [],
+            "why": "end",
+        }
+
+    server = SessionHarness(tmp_path)
+    runs, ids = server.session.runs, [server.session.runs.new_id() for _ in range(2)]
+    assert len(set(ids)) == 2
+    beside = BareAgent(TinyModel(wait_and_answer), server.session.publish, ids[1]).new_run()
+    work = asyncio.ensure_future(runs.execute(beside, [Prompt("Look for it.")]))
+    await begun.wait()
+    assert runs.going == {ids[1]: beside} and beside.is_running
+    assert (runs.phase, server.session.history.messages) == ("idle", [])
+    go_on.set()
+    outcome = await work
+    assert (outcome.message, beside.usage.tokens) == ("Found it.", 110)
+    assert (runs.phase, runs.going, beside.is_running, server.session.history.messages) == ("idle", {}, False, [])

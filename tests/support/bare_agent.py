@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fairlead.agent.agent import Agent
 from fairlead.agent.events import Event
@@ -22,17 +23,22 @@ from fairlead.tools.todo import Todo
 
 
 class BareAgent:
-    """Runs prompts in one conversation."""
+    """Runs prompts in one conversation. Several of them can be runs of one session."""
 
-    def __init__(self, model: Model, emit: Callable[[Event], None]) -> None:
-        self._model, self._emit = model, emit
+    def __init__(self, model: Model, emit: Callable[[Event], None], run_id: str = "run1") -> None:
+        self._model, self._run_id = model, run_id
+        self._emit = lambda event: emit(replace(event, run_id=run_id))
         self._plan, self._history, self._window = TodoManager(), History(), Window()
 
     async def run(self, prompt: str) -> Outcome:
+        return await self.new_run().execute([Prompt(prompt)])
+
+    def new_run(self) -> Run:
+        """A run that has not begun."""
         self._window.begin_run(200_000)
         meter = Meter(lambda usage: usage.tokens * 1e-6, self._window, self._emit)
         agent = Agent(
-            run_id="run1",
+            run_id=self._run_id,
             model=self._model,
             system="You help.",
             tools={"todo": Todo(self._plan, no_checks)},
@@ -45,7 +51,7 @@ class BareAgent:
             window=self._window,
             stopped=StoppedCalls(),
         )
-        return await Run(agent).execute([Prompt(prompt)])
+        return Run(agent)
 
 
 async def no_checks(item: PlanItem, call: RunningCall) -> list[Checked]:

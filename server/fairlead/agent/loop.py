@@ -19,7 +19,7 @@ from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import RoundStarted, RunFinished, RunStarted
 from fairlead.agent.hooks import RunEnded
-from fairlead.agent.model import Reply
+from fairlead.agent.model import Reply, Usage
 from fairlead.agent.outcome import Ending, Outcome, failure
 from fairlead.agent.requests import Requests
 from fairlead.agent.shortening import shorten_results
@@ -30,10 +30,12 @@ log = logging.getLogger(__name__)
 
 
 class Run:
-    """One run of an agent."""
+    """One run of an agent. The agent's history, meter and hooks belong to it alone."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
+        self.is_running = False
+        """Set from the event of its start until the event of its end, not with the latter."""
         self._compactor = Compactor(agent)
         self._requests = Requests(agent, self._compactor, self._before_retry)
         self._answers = UnfinishedAnswers(agent.tools, agent.emit)
@@ -47,6 +49,16 @@ class Run:
             mode=agent.mode,
         )
 
+    @property
+    def id(self) -> str:
+        """Unique in its session."""
+        return self._agent.run_id
+
+    @property
+    def usage(self) -> Usage:
+        """What its requests have used so far."""
+        return self._agent.meter.usage
+
     async def execute(self, prompt: Sequence[Part]) -> Outcome:
         """Works on a prompt until the model ends its turn or something else ends the run.
 
@@ -55,6 +67,7 @@ class Run:
         """
         agent = self._agent
         agent.plan.begin_run()
+        self.is_running = True
         agent.emit(RunStarted(agent.model.name, agent.checkpoint, agent.recording))
         agent.history.add_user_message(prompt)
         try:
@@ -71,6 +84,7 @@ class Run:
             ending = failure(ModelError("internal", f"Internal error in Fairlead: {error!r}. The log has the details."))
         agent.meter.report_rest()
         agent.history.close(f"{self._requests.partial_text}\n\n(The run ended here: {ending.stop_reason}.)".strip())
+        self.is_running = False
         agent.emit(RunFinished(ending.stop_reason))
         return Outcome(ending.stop_reason, ending.message, agent.meter.usage, ending.error, agent.meter.cost)
 

@@ -182,7 +182,7 @@ class App:
     def prepare_exit(self) -> None:
         """Runs that end from now on count as interrupted."""
         for session in self.sessions:
-            session.prepare_exit()
+            session.runs.prepare_exit()
 
     async def close(self) -> None:
         """Ends the runs and their commands."""

@@ -106,7 +106,7 @@ async def _exclusively(session: Session) -> AsyncGenerator[None]:
         raise RequestRefused("This session is being rewound. Try again in a moment.")
     session.is_rewinding = True
     try:
-        await session.wait_for_end()
+        await session.runs.wait_for_end()
         async with session.review.lock:
             yield
     finally:

@@ -1,21 +1,17 @@
 """A session: one conversation with its plan and its proposals."""
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, Steered, StopReason
-from fairlead.agent.loop import Run
+from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted
 from fairlead.agent.outcome import Outcome
-from fairlead.agent.tool import Mode
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
 from fairlead.messages.history import History
-from fairlead.messages.parts import Note, Part, Prompt
+from fairlead.messages.parts import Note, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -29,10 +25,11 @@ from fairlead.session.review.review import Review
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of, user_prompt
+from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, title_of
+from fairlead.session.run.runs import Runs
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
-from fairlead.session.state import PAUSES, Phase, SessionState
+from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
@@ -59,14 +56,11 @@ class Session:
     ) -> None:
         self.id = session_id
         self.title = title
-        self.phase: Phase = "idle"
         self.updated = context.now()
         """When the last run began or ended, in seconds since the epoch.
 
         Before the first run: when the session was created, or the value that it was restored or forked with.
         """
-        self.mode: Mode = "agent"
-        """The mode of the last run; `agent` before the first one."""
         self._context = context
         self.files = Files(roots, context.buffers, context.watch, context.opened_secrets)
         self.plan = TodoManager()
@@ -84,7 +78,7 @@ class Session:
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
-        self._run = CurrentRun()
+        current = CurrentRun()
         self.user_checks = UserChecks(
             context,
             self.review,
@@ -92,14 +86,11 @@ class Session:
             self.evidence,
             self.commands,
             CheckQueue(),
-            self._run,
+            current,
             self.publish,
         )
-        self._prompt_count = 0
-        """Increases with each prompt, continuation and message from the user; starts at 0 in each process."""
         self.is_rewinding = False
         """Set while an earlier state is restored; no run can start."""
-        self._exiting = False
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._publisher = Publisher(
             self.plan, self.files, self.evidence, lambda: self.review.decisions, self.journal_writer, sink
@@ -117,6 +108,15 @@ class Session:
             editor=self.editor,
             publish=self.publish,
         )
+        self.runs = Runs(
+            self._agent_builder,
+            self.review.history,
+            self.snapshot,
+            self._take_feedback,
+            lambda: self.journal_writer.events,
+            self.compare_files,
+            current,
+        )
 
     @property
     def roots(self) -> Roots:
@@ -130,8 +130,8 @@ class Session:
 
     @property
     def running(self) -> bool:
-        """Whether there is a run. A run counts from its request until it has ended, even if it was stopped before."""
-        return self._run.is_active
+        """Whether there is a main run. It counts from its request until it has ended, even if it was stopped before."""
+        return self.runs.is_active
 
     def change_folders(self, roots: Roots) -> None:
         """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
@@ -143,11 +143,10 @@ class Session:
         Args:
             continues: as in `RunTask`.
         """
-        if self.running and not self._run.is_stopping:
-            raise RequestRefused("This session is already running. Stop it first, or start a new session.")
+        self.runs.check_can_start()
         if self.is_rewinding:
             raise RequestRefused("This session is being rewound. Try again in a moment.")
-        if continues == "paused" and self.phase == "idle" and not self.history.messages:
+        if continues == "paused" and self.runs.phase == "idle" and not self.history.messages:
             raise RequestRefused("This session has no run to continue. Send a prompt.")
         plan = self.plan.snapshot()
         if continues == "plan" and plan.completed == len(plan.items):
@@ -173,69 +172,12 @@ class Session:
             self.cancel()
         self._set_title(task.prompt)
         self.journal_writer.compact()
-        self._prompt_count += 1
-        return await self._run.execute(lambda stopped: self._run_loop(task, on_begin, stopped=stopped))
-
-    async def _run_loop(self, task: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
-        """Prepares the run (the sandbox, the rules, the prompt's context), then runs the loop.
-
-        Args:
-            stopped: whether the run was stopped before it began. If it was, or if it is stopped while it is prepared,
-                the loop still runs, and returns the outcome of a stopped run.
-        """
-        on_begin()
-        self._agent_builder.run_id = self._run.id = f"run{self.journal_writer.events + 1}"
-        if not stopped:
-            try:
-                await self._agent_builder.begin_run()
-            except asyncio.CancelledError:
-                stopped = True
-        checkpoint = None
-        if task.continues is None:
-            checkpoint = self.review.history.add_checkpoint(self.snapshot(), shown_prompt(task.prompt))
-            self.feedback.plan_edited(self.plan.begin_prompt())
-        self.mode = task.mode or self.mode
-        if self.mode != "ask":  # a question does not change whether the plan awaits approval
-            self.plan.set_awaits_approval(self.mode == "plan")
-        self._apply_plan_settings()
-        agent = self._agent_builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
-        current = asyncio.current_task()
-        context: list[Part] = []
-        if not stopped:
-            try:
-                context = await self._agent_builder.collect_context(task)
-            except asyncio.CancelledError:
-                stopped = True
-        if stopped and current is not None:
-            current.cancel()  # takes effect in the loop, which turns it into an outcome
-        else:
-            self.commands.start_guarded_search()
-        outcome = await Run(agent).execute(user_prompt(task.prompt, self.mode, context, checkpoint))
-        await self._compare_at_end(outcome)
-        return outcome
-
-    async def _compare_at_end(self, outcome: Outcome) -> None:
-        """Finds out which verifications still hold at the end of a run. The end of a stopped run does not wait."""
-        with contextlib.suppress(asyncio.CancelledError):  # the user stops the run when it has ended already
-            if outcome.stop_reason != "cancelled":
-                await self.compare_files()
-                return
-        self.evidence.compare_in_background()
+        return await self.runs.execute_main(task, on_begin)
 
     async def compare_files(self) -> None:
         """Finds out which verifications still hold (`SessionEvidence.compare`), and publishes that."""
         await self.evidence.compare()
         self.publish()
-
-    async def wait_for_end(self) -> None:
-        """Waits until a stopped run has ended, if there is one.
-
-        Raises:
-            RequestRefused: the session has a run that was not stopped.
-        """
-        if self.running and not self._run.is_stopping:
-            raise RequestRefused("This session is running. Stop it first.")
-        await self._run.wait_for_end()
 
     def steer(self, text: str) -> int:
         """Queues a message to the current run. Returns how many messages are queued, including this one.
@@ -247,13 +189,8 @@ class Session:
             RequestRefused: the session is not running, or its run has not started yet.
         """
         check_prompt(text)
-        if self.phase != "running" and self.running and not self._run.is_stopping:
-            raise RequestRefused("This session's run has not started yet. Try again in a moment.")
-        if self.phase != "running":
-            raise RequestRefused("This session is not running. Start a run with this text instead.")
-        self._prompt_count += 1
-        queued = self.feedback.add_user_message(text.strip())
-        self.publish(Steered(text.strip(), run_id=self._run.id))
+        queued, event = self.runs.steer(text.strip())
+        self.publish(event)
         return queued
 
     def discard_changes(self) -> None:
@@ -268,7 +205,7 @@ class Session:
         Does not stop the checks that the user started.
         """
         self.commands.stop()
-        self._run.cancel()
+        self.runs.cancel()
 
     async def warm(self) -> None:
         """Connects to the model, so that the next run is faster.
@@ -277,18 +214,13 @@ class Session:
         """
         await self._agent_builder.warm()
 
-    def prepare_exit(self) -> None:
-        """Call it when the process is about to end: a run that ends from now on counts as interrupted."""
-        self._exiting = True
-
     async def close(self) -> None:
         """Stops everything that runs in the session, waits until its processes have ended, and closes connections.
 
         The run counts as interrupted. The journal stays open.
         """
-        self.prepare_exit()
-        self.cancel()
-        await self._run.wait_for_end()
+        self.commands.stop()
+        await self.runs.aclose()
         await self._agent_builder.wait_for_stopped_calls()
         await self.user_checks.queue.aclose()
         await self._code.aclose()
@@ -321,8 +253,8 @@ class Session:
         if event is not None:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
-        if isinstance(event, RunStarted | RunFinished) and event.run_id == self._run.id:
-            self.phase = "running" if isinstance(event, RunStarted) else self._phase_after(event.stop_reason)
+            self.runs.note(event)
+        if isinstance(event, RunStarted | RunFinished) and event.run_id == self.runs.main_id:
             self.updated = self._context.now()
         if isinstance(event, CommandEnded):
             self.files.report_changes(None)
@@ -335,16 +267,13 @@ class Session:
         """Saves and sends the events that `Outbox` holds."""
         self._publisher.outbox.flush()
 
-    def _phase_after(self, stop_reason: StopReason) -> Phase:
-        return "paused" if self._exiting or stop_reason in PAUSES else "idle"
-
     def snapshot(self) -> SessionState:
         """The state to save, except for the values that `JournalWriter` adds."""
         return SessionState(
             title=self.title,
-            phase=self.phase,
+            phase=self.runs.phase,
             updated=self.updated,
-            mode=self.mode,
+            mode=self.runs.mode,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
@@ -373,9 +302,8 @@ class Session:
         Call it only without a run. If the state was saved during a run, the session is paused afterwards, because that
         run counts as unfinished.
         """
-        self.phase = "idle" if state.phase == "idle" else "paused"
+        self.runs.adopt(state)
         self.updated = state.updated
-        self.mode = state.mode
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))
         self.feedback.restore(state.pending_feedback)
@@ -397,7 +325,7 @@ class Session:
             Stale: the plan has changed since this revision; nothing was done.
             WrongRequest: an operation is invalid; nothing was done.
         """
-        self._apply_plan_settings()
+        self._agent_builder.apply_plan_settings()
         try:
             descriptions = self.plan.edit(ops, revision)
         except StalePlan as error:
@@ -406,12 +334,6 @@ class Session:
             raise WrongRequest(str(error)) from error
         self.feedback.plan_edited(descriptions)
         self.publish()
-
-    def _apply_plan_settings(self) -> None:
-        settings = self._context.settings.plan
-        self.plan.max_items = settings.max_items
-        self.plan.single_in_progress = settings.single_in_progress
-        self.plan.reminder_interval = settings.reminder_interval
 
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record and what supports its items."""

@@ -37,8 +37,8 @@ async def open_session(server: AgentServer, params: SessionParams) -> wire.Opene
     session = await refreshed_session(server, params)
     return {
         "sessionId": session.id,
-        "phase": session.phase,
-        "mode": session.mode,
+        "phase": session.runs.phase,
+        "mode": session.runs.mode,
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
         "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),

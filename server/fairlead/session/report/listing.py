@@ -81,7 +81,7 @@ def _row(session: Session) -> Row:
         id=session.id,
         title=session.title,
         updated=session.updated,
-        phase=session.phase,
+        phase=session.runs.phase,
         completed=plan.completed,
         total=len(plan.items),
         pending_files=len(session.files.changes),

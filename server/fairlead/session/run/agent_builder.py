@@ -67,6 +67,13 @@ class AgentBuilder:
         """Publishes an event of the latest run."""
         self.publish(replace(event, run_id=self.run_id))
 
+    def apply_plan_settings(self) -> None:
+        """Lets the plan follow the user's current settings."""
+        settings = self.context.settings.plan
+        self.plan.max_items = settings.max_items
+        self.plan.single_in_progress = settings.single_in_progress
+        self.plan.reminder_interval = settings.reminder_interval
+
     async def begin_run(self) -> None:
         """Probes the sandbox and the language support, and reads the rules of the root folders."""
         await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self.code.queries.update_can_answer())

@@ -1,4 +1,4 @@
-"""The run of a session. There is at most one at a time.
+"""The main run of a session. There is at most one at a time.
 
 If the request that waits for a run is cancelled, the run is stopped, but still ends with an outcome.
 """
@@ -12,16 +12,14 @@ from fairlead.uncancelled import finish_uncancelled
 
 
 class CurrentRun:
-    """Starts, stops and awaits the runs of one session."""
+    """Starts, stops and awaits the main runs of one session."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[Outcome] | None = None
         self._caller: asyncio.Task[Any] | None = None
         self._stopping = False
-        self.id = ""
-        """The id of the latest run; empty before the first one."""
         self.begun = 0
-        """How many runs have begun in this process."""
+        """How many main runs have begun in this process."""
 
     @property
     def is_active(self) -> bool:
