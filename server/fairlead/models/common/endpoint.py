@@ -23,6 +23,9 @@ NO_KEY = (
 INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
 
 
+Api = Literal["messages", "chat", "responses"]
+"""The API of a model's server: Anthropic's Messages, or OpenAI's Chat Completions or Responses."""
+
 LABELS = {"bedrock": "Amazon Bedrock", "vertex": "Google Vertex AI"}
 
 
@@ -62,6 +65,12 @@ class Endpoint:
     cloud: Cloud | None = None
     max_silence: float = 0
     """How many seconds a connected server may send nothing; 0 selects a default (`silence`)."""
+    api: Api | None = "messages"
+    """None: it is found out from the server."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request. They may contain secrets."""
+    title: str = ""
+    """The name of the endpoint for the user; empty if it has none."""
 
     def __post_init__(self) -> None:
         for name in ("base_url", "api_key", "auth_token"):
