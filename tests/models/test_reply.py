@@ -12,7 +12,8 @@ from fairlead.agent.model import Reply, TextDelta, ThinkingDelta, Usage
 from fairlead.messages.parts import Call as MadeCall
 from fairlead.messages.parts import Message
 from fairlead.models.anthropic.encode import encode_message
-from fairlead.models.anthropic.reply import ReplyBuilder, read_input
+from fairlead.models.anthropic.reply import ReplyBuilder
+from fairlead.models.common.reply_parts import read_input
 from support.fake_api import Call, Text, Thinking, Turn
 from support.fake_api.turns import Envelope, Event, content, steps
 

@@ -56,13 +56,13 @@ CONTENT = [
         many(lambda n: delta("signature_delta", "signature", "x" * 50_000) if n else start(THINKING), 1000),
         LONG_BLOCK,
     ),
-    Answer("blocks without end", many(lambda n: start(TEXT, n) + stop(n), 100_000), "more than 1,000 content blocks"),
-    Answer("open blocks without end", many(lambda n: start(TEXT, n), 100_000), "more than 1,000 content blocks"),
+    Answer("blocks without end", many(lambda n: start(TEXT, n) + stop(n), 100_000), "more than 1,000 parts"),
+    Answer("open blocks without end", many(lambda n: start(TEXT, n), 100_000), "more than 1,000 parts"),
     Answer("long blocks", many(lambda n: start({"type": "text", "text": "x" * 900_000}, n) + stop(n), 20), LONG_REPLY),
     Answer(
         "calls without end",
         many(lambda n: start({**CALL, "id": f"t{n}"}, n) + stop(n), 100_000),
-        "more than 1,000 content blocks",
+        "more than 1,000 parts",
     ),
     Answer(
         "900 calls",

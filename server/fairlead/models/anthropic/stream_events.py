@@ -6,6 +6,7 @@ from typing import Any
 from fairlead.json_reader import WrongValue
 from fairlead.messages.history import clean_text
 from fairlead.models.common.fields import Fields, nonsense
+from fairlead.models.common.reply_parts import MAX_ID
 
 Block = dict[str, Any]
 
@@ -28,7 +29,6 @@ BLOCK_TYPES = {block_type for _, block_type in _DELTAS.values()}
 _USER_BLOCKS = ("tool_result", "image", "document")
 """Blocks that the API accepts only in messages of the user."""
 # characters
-MAX_ID = 2000  # of a call, and its tool's name; the API allows 128 for a name
 MAX_STOP_REASON = 100
 MAX_EXPLANATION = 500
 
