@@ -20,6 +20,7 @@ await main(async () => {
     await pin("server", ["pyproject.toml"], likeDev);
     await pin("bedrock", ["pyproject.toml", "--extra=bedrock"], likeDev);
     await pin("vertex", ["pyproject.toml", "--extra=vertex"], likeDev);
+    await pin("openai", ["pyproject.toml", "--extra=openai"], likeDev);
   });
   return 0;
 });

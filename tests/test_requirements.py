@@ -15,6 +15,7 @@ WANTED = {
     "server": PROJECT["project"]["dependencies"],
     "bedrock": PROJECT["project"]["dependencies"] + EXTRAS["bedrock"],
     "vertex": PROJECT["project"]["dependencies"] + EXTRAS["vertex"],
+    "openai": PROJECT["project"]["dependencies"] + EXTRAS["openai"],
     "build": BUILD,
     "dev": PROJECT["project"]["dependencies"] + EXTRAS["dev"] + BUILD,
 }
