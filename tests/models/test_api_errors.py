@@ -55,8 +55,10 @@ async def test_fault_25_an_error_says_its_kind_and_what_to_do(line: str) -> None
         assert retryable == (
             f"Fairlead tried {MAX_ATTEMPTS} times. Your task and proposals are saved" in failed.message
         )
-        # after a 400 without details, two more are sent: without most optional fields, then also without the cache mark
-        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if "max_tokens" in said else 1)
+        # after a 400 or 422 without details, two more are sent: without most optional fields, then also without the
+        # cache mark
+        is_about_a_field = "max_tokens" in said or status == "422"
+        assert len(api.requests) == (MAX_ATTEMPTS if retryable else 3 if is_about_a_field else 1)
 
 
 async def test_fault_18_overloaded_twice_then_fine() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.errors import ModelError
-from fairlead.models.common.sse import LONGEST_EVENT, read_events
+from fairlead.models.common.sse import DONE, LONGEST_EVENT, read_events
 
 Json = dict[str, Any]
 VALUES = st.dictionaries(st.text(max_size=5), st.text(max_size=10) | st.integers() | st.none(), max_size=4)
@@ -73,6 +73,7 @@ STREAMS = {
     "data that is not an object": (b'data: [1]\n\ndata: "x"\n\ndata: null\n\ndata: {"a": 1}\n\n', [{"a": 1}]),
     "lines that only look like data": (b'database: 1\nxdata: {"a": 1}\ndata {"a": 1}\n\n', []),
     "U+2028 and U+0085 inside": ('data: {"a": "\u2028\u0085"}\n\n'.encode(), [{"a": "\u2028\u0085"}]),
+    "the end of a stream of OpenAI's APIs": (b'data: {"a": 1}\n\ndata: [DONE]\n\n', [{"a": 1}, DONE]),
     "nothing": (b"", []),
 }
 
@@ -85,7 +86,7 @@ def test_only_the_data_of_a_stream_is_read(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"<html>502</html>", b"{", b'{"a": 1}}', b"\xff\xfe", b"[DONE]", b"[" * 100_000], ids=lambda data: data[:9]
+    "data", [b"<html>502</html>", b"{", b'{"a": 1}}', b"\xff\xfe", b"[" * 100_000], ids=lambda data: data[:9]
 )
 def test_data_that_is_not_json_is_a_network_error(data: bytes) -> None:
     """The request is repeated once, because a proxy or a broken connection may have caused the error."""

@@ -20,7 +20,15 @@ class ModelChoice:
 def open_model(choice: ModelChoice) -> Model:
     """Creates a model for one session. Opens no file or connection: `connect` and the first request do that."""
     if choice.replay is None:
-        return MessagesApiModel(choice.endpoint)
+        return _open_endpoint(choice.endpoint)
     from fairlead.models.replay import ReplayModel  # noqa: PLC0415  importing YAML would slow down every start
 
     return ReplayModel(choice.replay)
+
+
+def _open_endpoint(endpoint: Endpoint) -> Model:
+    if endpoint.api == "chat":
+        from fairlead.models.openai.chat import ChatModel  # noqa: PLC0415  only few need it
+
+        return ChatModel(endpoint)
+    return MessagesApiModel(endpoint)

@@ -29,7 +29,8 @@ _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "invalid_request_error": ("invalid_request", False),
     "not_found_error": ("invalid_request", False),
 }
-_STATUSES: dict[int, str] = {
+STATUSES: dict[int, str] = {
+    400: "invalid_request_error",
     401: "authentication_error",
     402: "billing_error",
     403: "permission_error",
@@ -86,6 +87,9 @@ class ApiErrors:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
 
+    wants_messages = True
+    """Whether its API is the Messages API."""
+
     @property
     def where(self) -> str:
         """The name of the model's server in messages."""
@@ -129,7 +133,7 @@ class ApiErrors:
 
     def _refusal(self, status: int, body: Any, message: str, headers: Any, *, has_images: bool = False) -> ModelError:
         said = self.said(error_message(body) or message)
-        usual = _STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        usual = STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
         name = self.name_of(status, said, headers) or usual
         said = readable(said)[:MAX_QUOTED]
         details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
@@ -165,7 +169,9 @@ class ApiErrors:
             status = status if isinstance(status, int) and 400 <= status <= 599 else 400
             return self._refusal(status, body, "", response.headers)
         content_type = response.headers.get("content-type", "")
-        return ModelError("invalid_request", describe(self.where, content_type, beginning))
+        return ModelError(
+            "invalid_request", describe(self.where, content_type, beginning, wants_messages=self.wants_messages)
+        )
 
     def in_stream(self, error: dict[str, Any]) -> ModelError:
         """Converts the `error` object of an event in a stream."""

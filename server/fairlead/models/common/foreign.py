@@ -1,4 +1,4 @@
-"""Recognizes responses that are not from the Messages API, such as a proxy's page or another API's JSON."""
+"""Recognizes responses that are not of the expected API, such as a proxy's page or another API's JSON."""
 
 import html
 import json
@@ -19,7 +19,14 @@ _OPENAI_OBJECTS = ("chat.completion", "text_completion", "response")
 _OPENAI = re.compile(r"\"object\"\s*:\s*\"(chat\.completion|text_completion|response)|\"choices\"\s*:")
 _MESSAGE = re.compile(r"\{\s*\"(type\"\s*:\s*\"message\"|id\"\s*:\s*\"msg_)")
 
-OPENAI = "{where} answered in the format of OpenAI's API, but Fairlead needs the Messages API. Check {base_url}."
+OPENAI = (
+    "{where} answered in the format of OpenAI's APIs, but the Messages API is set for it. Set its `api` to “chat”, or "
+    "check {base_url}."
+)
+MESSAGES = (
+    "{where} answered in the format of the Messages API, but one of OpenAI's APIs is set for it. Set its `api` to "
+    "“messages”, or check {base_url}."
+)
 NO_STREAM = "{where} answered with a complete message instead of a stream. Use a server or a proxy that streams."
 OTHER = "{where} answered with {what} instead of a stream of events: “{quoted}”. Check {base_url}{proxy}."
 BASE_URL = "the base URL (setting baseUrl)"
@@ -50,14 +57,18 @@ def is_openai(event: dict[str, Any]) -> bool:
     return "type" not in event and ("choices" in event or (isinstance(kind, str) and kind.startswith(_OPENAI_OBJECTS)))
 
 
-def describe(where: str, content_type: str, beginning: bytes) -> str:
-    """An error message: what `where` sent instead of a stream of events, and what to check."""
+def describe(where: str, content_type: str, beginning: bytes, *, wants_messages: bool = True) -> str:
+    """An error message: what `where` sent instead of a stream of events, and what to check.
+
+    Args:
+        wants_messages: whether the stream should have been one of the Messages API, not of OpenAI's.
+    """
     text = beginning.decode("utf-8", "replace")
     page = _IS_PAGE.match(text) is not None
     if _MESSAGE.match(text.lstrip()):
-        return NO_STREAM.format(where=where)
+        return (NO_STREAM if wants_messages else MESSAGES).format(where=where, base_url=BASE_URL)
     if not page and _OPENAI.search(text):  # a page or a message may contain such JSON too
-        return OPENAI.format(where=where, base_url=BASE_URL)
+        return (OPENAI if wants_messages else NO_STREAM).format(where=where, base_url=BASE_URL)
     kind = content_type.partition(";")[0].strip()
     what = "a web page" if page else readable(kind)[:MAX_QUOTED] or "something without a content type"
     return OTHER.format(where=where, what=what, quoted=quote(beginning), base_url=BASE_URL, proxy=PROXY if page else "")

@@ -31,7 +31,7 @@ from fairlead.models.common.refusals import (
     parse_max_tokens,
 )
 from fairlead.models.common.retry import with_retries
-from fairlead.models.common.sse import NotAnEventStream, read_events
+from fairlead.models.common.sse import DONE, NotAnEventStream, read_events
 from fairlead.models.common.think_tags import separate_thinking
 from fairlead.models.common.transport import (
     CONNECT_TIMEOUT,
@@ -47,6 +47,11 @@ from fairlead.models.common.transport import (
 KEEP_SECONDS = 120.0
 DRAIN_TIMEOUT = 0.5  # seconds
 
+MISSING_SDK = (
+    "This endpoint needs packages that are not installed ({name}). Install them with\n"
+    '"{python}" -m pip install "fairlead[{extra}]"\nand try again.'
+)
+
 _import_lock = Lock()
 
 
@@ -57,6 +62,7 @@ def load_sdk(name: str) -> Any:
     """
     with _import_lock:
         if name not in sys.modules:
+            importlib.invalidate_caches()  # it may have been installed since the server started
             anyio = importlib.import_module("anyio")
             anyio.run(anyio.sleep, 0)  # imports the backend that the first connection needs
         sdk = importlib.import_module(name)
@@ -92,6 +98,10 @@ class ReplyReader(Protocol):
         Raises:
             ModelError: the event is not one of the API.
         """
+        ...
+
+    def end(self) -> None:
+        """The stream has ended. Sets `reply` if the answer is complete, for an API whose last event does not say so."""
         ...
 
 
@@ -143,6 +153,10 @@ class HttpModel(ABC):
     def _optional_fields(self, request: Request) -> dict[str, Any]:
         """The fields of the request that not every server supports."""
 
+    def _adapt(self, refusal: str) -> bool:
+        """Changes what the server refused with this text. Returns whether the request should be sent again."""
+        return False
+
     @abstractmethod
     async def _post(self, sdk: Any, client: Any, request: Request, fields: dict[str, Any]) -> Any:
         """Sends the request with these optional fields. Returns the SDK's stream."""
@@ -182,7 +196,11 @@ class HttpModel(ABC):
 
     async def _load(self) -> Any:
         if self._sdk is None:  # in a thread, because the first import takes seconds on a busy machine
-            self._sdk = await asyncio.to_thread(load_sdk, self.SDK)
+            try:
+                self._sdk = await asyncio.to_thread(load_sdk, self.SDK)
+            except ImportError as error:
+                missing = MISSING_SDK.format(name=error.name, python=sys.executable, extra=self.SDK)
+                raise ModelError("invalid_request", missing) from error
         return self._sdk
 
     async def aclose(self) -> None:
@@ -217,6 +235,9 @@ class HttpModel(ABC):
         try:
             async for event in events:
                 has_events = True
+                if event is DONE:
+                    reader.end()
+                    break
                 if (error := self._error_in(event)) is not None:
                     raise error
                 delta = reader.feed(event)
@@ -229,6 +250,7 @@ class HttpModel(ABC):
                     yield Used(used)
         except NotAnEventStream as foreign:
             raise self._errors.of_other_body(stream.response, foreign.beginning) from foreign
+        reader.end()
         if reader.reply is None:
             what = "ended in the middle" if has_events else "was empty"
             raise ModelError("network", f"The model's answer {what}.", retryable=True)
@@ -249,15 +271,19 @@ class HttpModel(ABC):
             fields = {name: value for name, value in self._optional_fields(request).items() if name not in left_out}
             try:
                 stream = await self._send(sdk, request, fields)
-            except sdk.BadRequestError as error:
+            except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
                 text = str(error)[:MAX_SEARCHED]
                 limit = parse_max_tokens(text)
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
                 tests = (is_too_long, is_about_images, is_about_thinking, is_about_billing)
-                if "messages." in text or any(test(text) for test in tests):
+                if any(test(text) for test in tests):
                     raise  # the server refuses the conversation or the account, not a field
+                if self._adapt(text):
+                    continue
+                if "messages." in text or "messages[" in text:
+                    raise
                 named = {name for name in fields if name in text or self.PARTS.get(name, name) in text}
                 unproven = fields.keys() - self._accepted_fields
                 if not named and not unproven:
@@ -308,19 +334,23 @@ class HttpModel(ABC):
         limits = importlib.import_module("httpx2").Limits(keepalive_expiry=KEEP_SECONDS)
         hooks = {"request": [limit_head], "response": [note_answer]}
         self._http = sdk.DefaultAsyncHttpxClient(
-            verify=certificates(), event_hooks=hooks, limits=limits, mounts=self._without_proxy()
+            verify=certificates(),
+            event_hooks=hooks,
+            limits=limits,
+            mounts=without_proxy(self._endpoint, self._base_url),
         )
         return self._http
 
-    def _without_proxy(self) -> dict[str, None]:
-        """The transport's `mounts`: none of its proxy for a server on this machine, or if the system exempts its host.
 
-        The transport itself reads only the exemptions in `NO_PROXY`.
-        """
-        host = urlsplit(self._base_url).hostname or ""
-        if not (self._endpoint.is_loopback or proxy_bypass(host)):
-            return {}
-        return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
+def without_proxy(endpoint: Endpoint, url: str) -> dict[str, None]:
+    """The transport's `mounts`: none of its proxy for a server on this machine, or if the system exempts its host.
+
+    The transport itself reads only the exemptions in `NO_PROXY`.
+    """
+    host = urlsplit(url).hostname or ""
+    if not (endpoint.is_loopback or proxy_bypass(host)):
+        return {}
+    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:

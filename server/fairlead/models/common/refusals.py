@@ -52,7 +52,11 @@ _LOADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_BILLING = re.compile(r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*spend_limit_reached\b", re.IGNORECASE)
+_BILLING = re.compile(
+    r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*spend_limit_reached\b"
+    r"|\binsufficient[ _](quota|credits|balance)\b|\bexceeded your current quota\b",
+    re.IGNORECASE,
+)
 _IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 _THINKING = re.compile(
     r"invalid .?signature.? in .?thinking|bound to a different conversation|thinking\.signature: field required"

@@ -1,4 +1,4 @@
-"""Parses the server-sent events of the Messages API. Incomplete events are dropped."""
+"""Parses the server-sent events of a model's server. Incomplete events are dropped."""
 
 import asyncio
 import contextlib
@@ -20,6 +20,8 @@ LONGEST_EVENT = 2_000_000
 one event: about 800,000 bytes."""
 MAX_LINES = 1_000_000
 """Three lines are an event, and the longest answer of a model has 128,000 tokens."""
+DONE: dict[str, Any] = {}
+"""What `read_events` yields for “[DONE]”, with which servers of OpenAI's APIs end a stream."""
 TOO_LONG = f"an event of more than {LONGEST_EVENT:,} bytes"
 
 
@@ -32,7 +34,7 @@ class NotAnEventStream(Exception):
 
 
 async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """Yields the `data` of each complete event, in order. Data that is not a JSON object is ignored.
+    """Yields the `data` of each complete event, in order, and `DONE` for “[DONE]”. Other data than objects is ignored.
 
     Raises:
         NotAnEventStream: the body is something else, such as a web page. An empty body counts as a stream.
@@ -52,7 +54,8 @@ async def read_events(chunks: AsyncIterable[bytes]) -> AsyncIterator[dict[str, A
             if size > LONGEST_EVENT:
                 raise nonsense(TOO_LONG)
         elif not line and data:
-            value = _parse(b"\n".join(data))
+            joined = b"\n".join(data)
+            value = DONE if joined.strip() == b"[DONE]" else _parse(joined)
             data.clear()
             size = 0
             if isinstance(value, dict):
