@@ -29,12 +29,13 @@ def read_input(tool: ToolSpec, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ToolError: with everything that is wrong.
     """
-    # slow to import, and not needed before the first call
-    from jsonschema.exceptions import best_match  # noqa: PLC0415  # pyright: ignore[reportUnknownVariableType]
-    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
+    # Slow to import, and not needed before the first call. The package comes first: while another thread imports it, an
+    # import that begins with a module inside it would get modules that are not complete.
+    from jsonschema import exceptions, validators  # noqa: PLC0415
     from referencing.jsonschema import EMPTY_REGISTRY  # noqa: PLC0415
 
-    kind: Any = validator_for(tool.input_schema, default=Draft202012Validator)
+    best_match: Any = exceptions.best_match  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    kind: Any = validators.validator_for(tool.input_schema, default=validators.Draft202012Validator)
     # the default registry would fetch the schemas that a schema refers to
     validator: Any = kind(tool.input_schema, registry=EMPTY_REGISTRY)
     fields = _as_described(validator, tool.input_schema, dict(given))
