@@ -1,4 +1,4 @@
-"""The answers of the fake Messages API: turns and faults as plain values, and their stream events.
+"""The answers of a scripted server: turns and faults as plain values, and their stream events in the Messages API.
 
 Pure. The events' order and fields are those of the Messages API's streaming reference.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from threading import Event as Signal
@@ -72,7 +72,7 @@ class Turn:
     blocks: tuple[Block, ...]
     stop_reason: str | None = None
     chunk: int | None = None
-    usage: Mapping[str, int] = field(default_factory=dict[str, int])
+    usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     extra_events: bool = False
     stop_details: Mapping[str, Any] | None = None
 
@@ -208,43 +208,57 @@ def event_names(turn: Streamed) -> tuple[str, ...]:
 
 def steps(item: Streamed, envelope: Envelope) -> list[Step]:
     """Everything that the server does on the wire for `item`. ValueError for a script that makes no sense."""
+    return play(item, lambda turn: _turn_events(turn, envelope), _error_event)
+
+
+def play(
+    item: Streamed, events_of: Callable[[Turn], Iterable[Event]], error_of: Callable[[str, str], Event]
+) -> list[Step]:
+    """The steps for `item` in any API.
+
+    Args:
+        item: what the script says.
+        events_of: the events of a complete answer.
+        error_of: the event for an error's type and message.
+    """
+    match item:
+        case Cut():
+            return [*_split(play(item.turn, events_of, error_of), item.after)[0], End(item.how)]
+        case MidStreamError():
+            error = error_of(item.error_type, item.message)
+            return [*_split(play(item.turn, events_of, error_of), item.after)[0], error, End("close")]
+        case Wait():
+            head, tail = _split(play(item.turn, events_of, error_of), item.before)
+            return [*head, Hold(item.event), *tail]
+        case _:
+            return list(events_of(whole_turn(item)))
+
+
+def whole_turn(item: Streamed) -> Turn:
+    """The complete answer in `item`. ValueError for a script that makes no sense."""
     match item:
         case Turn():
-            return list(_turn_events(item, envelope))
+            return item
         case BadJson():
-            return steps(Turn((item,)), envelope)
+            return Turn((item,))
         case MaxTokensCut():
-            return steps(_cut_call(item), envelope)
-        case Cut():
-            return [*_split(steps(item.turn, envelope), item.after)[0], End(item.how)]
-        case MidStreamError():
-            error = {"type": "error", "error": {"type": item.error_type, "message": item.message}}
-            return [*_split(steps(item.turn, envelope), item.after)[0], Event("error", error), End("close")]
-        case Wait():
-            head, tail = _split(steps(item.turn, envelope), item.before)
-            return [*head, Hold(item.event), *tail]
+            return _cut_call(item)
+        case _:
+            return whole_turn(item.turn)
 
 
-def with_ids(item: Streamed, mint: Callable[[str], str]) -> Streamed:
+def with_ids(item: Streamed, mint: Callable[[str], str], call_prefix: str) -> Streamed:
     """`item` with an id in each Call and a signature in each Thinking; `mint(prefix)` makes new ones."""
     if isinstance(item, Turn):
-        return replace(item, blocks=tuple(_with_id(block, mint) for block in item.blocks))
+        return replace(item, blocks=tuple(_with_id(block, mint, call_prefix) for block in item.blocks))
     if isinstance(item, BadJson):
-        return replace(item, id=item.id or mint("toolu"))
-    return replace(item, turn=with_ids(item.turn, mint))
+        return replace(item, id=item.id or mint(call_prefix))
+    return replace(item, turn=with_ids(item.turn, mint, call_prefix))
 
 
 def content(item: Streamed, envelope: Envelope) -> list[Json]:
     """The content blocks of the complete answer in `item`, as the client receives them."""
-    match item:
-        case Turn():
-            return [_closed(block, envelope) for block in item.blocks]
-        case BadJson():
-            return content(Turn((item,)), envelope)
-        case MaxTokensCut():
-            return content(_cut_call(item), envelope)
-        case _:
-            return content(item.turn, envelope)
+    return [_closed(block, envelope) for block in whole_turn(item).blocks]
 
 
 def message(turn: Turn, envelope: Envelope) -> Json:
@@ -285,12 +299,12 @@ def _escape(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(units, text)
 
 
-def _with_id(block: Block, mint: Callable[[str], str]) -> Block:
+def _with_id(block: Block, mint: Callable[[str], str], call_prefix: str) -> Block:
     if isinstance(block, Thinking):
         return block if block.signature is not None else replace(block, signature=mint("sig"))
     if isinstance(block, Text) or block.id is not None:
         return block
-    return replace(block, id=mint("toolu"))
+    return replace(block, id=mint(call_prefix))
 
 
 def _cut_call(cut: MaxTokensCut) -> Turn:
@@ -350,6 +364,10 @@ def _with_unknowns(events: Iterator[Event]) -> Iterator[Event]:
             yield _event("content_block_delta", index=event.data["index"], delta=news)
 
 
+def _error_event(kind: str, said: str) -> Event:
+    return Event("error", {"type": "error", "error": {"type": kind, "message": said}})
+
+
 def _event(name: str, **data: Any) -> Event:
     return Event(name, {"type": name, **data})
 
@@ -372,10 +390,11 @@ def _stop_reason(turn: Turn) -> str:
 
 
 def _output_tokens(turn: Turn) -> int:
-    return 1 + sum(len(_written(block)) for block in turn.blocks) // 4
+    return 1 + sum(len(written(block)) for block in turn.blocks) // 4
 
 
-def _written(block: Block) -> str:
+def written(block: Block) -> str:
+    """What the model writes for a block: its text, its thinking, or the JSON of its input."""
     match block:
         case Text():
             return block.text
@@ -407,7 +426,7 @@ def _opened(block: Block) -> Json:
 
 
 def _deltas(block: Block, chunk: int | None, envelope: Envelope) -> Iterator[Json]:
-    parts = pieces(_written(block), chunk)
+    parts = pieces(written(block), chunk)
     match block:
         case Text():
             yield from ({"type": "text_delta", "text": part} for part in parts)
