@@ -137,8 +137,11 @@ class ScriptedServer(ABC):
                 return self._refuse(f"the script failed: {type(error).__name__}: {error}")
 
     @abstractmethod
-    def _check(self, request: Request, fault: str | None) -> HttpError | None:
-        """The error for a request that is refused. `fault` says why its body is no JSON object; None if it is one."""
+    def _check(self, request: Request, fault: str | None) -> HttpError | Json | None:
+        """The error for a request that is refused, or an answer that takes no turn; None for the next turn.
+
+        `fault` says why its body is no JSON object; None if it is one.
+        """
 
     @abstractmethod
     def _play(self, scripted: Streamed, request: Request) -> Json | list[Step]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..scripted_server import Request, ScriptedServer
+from support.scripted_server import Request, ScriptedServer
+
 from .ask import Ask, Handed, Json
 from .cache import PromptCache
 from .edits import edited
