@@ -12,6 +12,7 @@ from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
+    is_about_tools,
     is_loading,
     is_too_long,
     parse_overflow,
@@ -67,6 +68,11 @@ IMAGES = (
     "reads pictures and send the picture again."
 )
 THINKING = "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
+TOOLS = (
+    "The model takes no tools, or its server was started without them, so it cannot work as an agent. Choose another "
+    "model, or start the server so that it takes tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice and "
+    "--tool-call-parser)."
+)
 LOADING = "The model's server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
@@ -143,6 +149,8 @@ class ApiErrors:
         advice = self.advice(name) or "The model's server refused the request."
         if is_about_thinking(said):  # whatever the status: some proxies send 429 with such a text
             return ModelError("invalid_request", f"{THINKING} ({status}: {said})", refuses="thinking")
+        if is_about_tools(said):
+            return ModelError("invalid_request", f"{TOOLS} ({status}: {said})")
         if name in ("invalid_request_error", "api_error") and is_too_long(said):
             kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
         elif has_images and kind in ("invalid_request", "internal") and is_about_images(said):

@@ -22,11 +22,13 @@ from fairlead.agent.model import Capabilities, ModelEvent, Reply, Request, TextD
 from fairlead.messages.images import has_image
 from fairlead.models.common.api_errors import ApiErrors, is_broken
 from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.fields import as_json
 from fairlead.models.common.foreign import MAX_SEARCHED
 from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
     is_about_thinking,
+    is_about_tools,
     is_too_long,
     parse_max_tokens,
 )
@@ -272,17 +274,17 @@ class HttpModel(ABC):
             try:
                 stream = await self._send(sdk, request, fields)
             except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
-                text = str(error)[:MAX_SEARCHED]
+                text = f"{error} {as_json(error.body)}"[:MAX_SEARCHED]  # an SDK leaves out a body that is a list
                 limit = parse_max_tokens(text)
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                tests = (is_too_long, is_about_images, is_about_thinking, is_about_billing)
+                tests = (is_too_long, is_about_images, is_about_thinking, is_about_billing, is_about_tools)
                 if any(test(text) for test in tests):
                     raise  # the server refuses the conversation or the account, not a field
                 if self._adapt(text):
                     continue
-                if "messages." in text or "messages[" in text:
+                if any(name in text for name in ("messages.", "messages[", "input[")):
                     raise
                 named = {name for name in fields if name in text or self.PARTS.get(name, name) in text}
                 unproven = fields.keys() - self._accepted_fields

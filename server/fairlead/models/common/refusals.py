@@ -43,7 +43,7 @@ _MAX_TOKENS = [
         r"max_tokens: \d+ > (\d+), which is the maximum",
         r"valid range of max_tokens is \[1, (\d+)\]",
         r"supports at most (\d+) completion tokens",
-        r"max_(?:completion_)?tokens\b.{0,100}expected a value <= (\d+)",
+        r"max_(?:completion_|output_)?tokens\b.{0,100}expected a value <= (\d+)",
     )
 ]
 _LOADING = re.compile(
@@ -57,12 +57,19 @@ _BILLING = re.compile(
     r"|\binsufficient[ _](quota|credits|balance)\b|\bexceeded your current quota\b",
     re.IGNORECASE,
 )
-_IMAGES = re.compile(r"\bimages?\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
+_IMAGES = re.compile(r"\bimages?\b|\bimage_url\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
 _THINKING = re.compile(
     r"invalid .?signature.? in .?thinking|bound to a different conversation|thinking\.signature: field required"
     r"|.?(redacted_)?thinking.? blocks?\b.{0,80}cannot be modified"
-    r"|input should be .{0,200}\binput(_value)?\W{1,6}(redacted_)?thinking\b",
+    r"|input should be .{0,200}\binput(_value)?\W{1,6}(redacted_)?thinking\b"
+    r"|encrypted content .{0,200}could not be verified|of type 'reasoning' was provided without",
     re.IGNORECASE | re.DOTALL,
+)
+
+_TOOLS = re.compile(
+    r"--enable-auto-tool-choice|requires? --jinja|(does not|doesn't) support (tools|tool use|function calling)"
+    r"|no endpoints found that support tool use|tools? (is|are) not supported|tool calling is not supported",
+    re.IGNORECASE,
 )
 
 MAX_DIGITS = 12
@@ -106,6 +113,11 @@ def is_about_images(said: str) -> bool:
 def is_about_thinking(said: str) -> bool:
     """Whether a refusal says that thinking in the conversation is unknown, has no valid signature, or was changed."""
     return _THINKING.search(said) is not None
+
+
+def is_about_tools(said: str) -> bool:
+    """Whether a refusal says that the model, or its server as it was started, takes no tools."""
+    return _TOOLS.search(said) is not None
 
 
 def is_loading(said: str) -> bool:

@@ -29,6 +29,7 @@ _CHANGES: tuple[tuple[re.Pattern[str], dict[str, bool]], ...] = (
     (re.compile(r"role '?user'? after role '?tool", re.IGNORECASE), {"answers_results": True}),
     (re.compile(r"either content or tool_calls, but not both", re.IGNORECASE), {"text_without_calls": True}),
     (re.compile(r"reasoning_content.{0,80}(must be|missing|required)", re.IGNORECASE), {"fills_reasoning": True}),
+    (re.compile(r"missing a .?thought_signature", re.IGNORECASE), {"fills_signatures": True}),
     (re.compile(r"reasoning(_content|_details)?\b|thinking_blocks", re.IGNORECASE), {"omits_reasoning": True}),
 )
 """What a server demands of messages, by the text with which it refuses others."""

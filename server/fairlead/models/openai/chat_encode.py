@@ -16,6 +16,9 @@ PICTURES = "The pictures of the result of {tool}:"
 READ = "(I have read the results.)"
 """The answer between results and a message of the user, for servers that demand one."""
 
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes in place of a signature: https://ai.google.dev/gemini-api/docs/thought-signatures."""
+
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -33,6 +36,8 @@ class Dialect:
     """No text in a message with calls (Mistral)."""
     fills_reasoning: bool = False
     """Thinking in each message with calls, if only an empty one (DeepSeek)."""
+    fills_signatures: bool = False
+    """A signature with the first call of each message, even if another model made the call (Gemini)."""
     omits_reasoning: bool = False
     """No thinking at all."""
 
@@ -73,6 +78,8 @@ class ChatEncoder:
                     pass
         if calls and self._dialect.fills_reasoning:
             reasoning.setdefault("reasoning_content", "")
+        if calls and self._dialect.fills_signatures:
+            calls[0].setdefault("extra_content", {"google": {"thought_signature": NO_SIGNATURE}})
         text = "" if calls and self._dialect.text_without_calls else "\n\n".join(texts)
         encoded = {"role": "assistant", "content": text or ("" if calls else EMPTY)}
         if not self._dialect.omits_reasoning:

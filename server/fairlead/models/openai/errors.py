@@ -1,5 +1,6 @@
 """The errors of OpenAI's APIs, where they differ from those of other servers."""
 
+import re
 from typing import Any
 
 from fairlead.agent.errors import ModelError
@@ -24,6 +25,9 @@ _NAMES = {
     "slow_down": "overloaded_error",
     "tokens": "rate_limit_error",
 }
+_WRONG_KEY = re.compile(r"api key not valid|api key expired", re.IGNORECASE)
+"""Gemini's texts in a 400."""
+KEY = "The API key was refused. Set another one with “Agent: Set API Key”, or in the endpoint's environment variable."
 _MESSAGES_EVENTS = ("message_start", "content_block", "message_delta", "ping")
 
 
@@ -35,6 +39,12 @@ class OpenAIErrors(ApiErrors):
     @property
     def where(self) -> str:
         return self.endpoint.shown_url or "the OpenAI API"
+
+    def name_of(self, status: int, said: str, headers: Any) -> str | None:
+        return "authentication_error" if status == 400 and _WRONG_KEY.search(said) else None
+
+    def advice(self, name: str) -> str | None:
+        return KEY if name == "authentication_error" else super().advice(name)
 
     def in_event(self, event: dict[str, Any]) -> ModelError | None:
         """The error in an event of a stream, or for one of the Messages API; None if it is an ordinary event."""
