@@ -14,11 +14,15 @@ from fairlead.agent.model import Model, ModelEvent, Reply, TextDelta, ThinkingDe
 from fairlead.messages.history import History
 from fairlead.messages.images import image_of
 from fairlead.messages.parts import Call, Foreign, Note, Prompt, Result, Thinking
+from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.openai.chat import ChatModel
+from fairlead.models.openai.responses import ResponsesModel
 from fairlead.models.recording import Recording, Turn, write_recording
 from fairlead.models.replay import ReplayModel
 from models import tiny_model
 from models.asking import asked, opened
 from support import fake_api
+from support.fake_openai import FakeOpenAi
 from support.pictures import png
 
 Bench = Callable[[Path, Sequence[Turn]], AbstractAsyncContextManager[Model]]
@@ -27,10 +31,10 @@ protocol demands.
 """
 
 
-@asynccontextmanager
-async def messages_api(folder: Path, turns: Sequence[Turn]) -> AsyncIterator[Model]:
+def scripted(turns: Sequence[Turn], refused: str) -> list[fake_api.Scripted]:
+    """The answers of a stand-in, then a refused key."""
     stops = {"cut_off": "max_tokens", None: None}
-    scripted = [
+    answers: list[fake_api.Scripted] = [
         fake_api.Turn(
             (
                 *([fake_api.Thinking(turn.thinking)] if turn.thinking else []),
@@ -42,11 +46,29 @@ async def messages_api(folder: Path, turns: Sequence[Turn]) -> AsyncIterator[Mod
         )
         for turn in turns
     ]
-    refused = fake_api.HttpError(401, "authentication_error", "invalid x-api-key")
-    with fake_api.FakeApi([*scripted, refused]) as api:
+    return [*answers, fake_api.HttpError(401, refused, "This key is not valid.")]
+
+
+@asynccontextmanager
+async def messages_api(folder: Path, turns: Sequence[Turn]) -> AsyncIterator[Model]:
+    with fake_api.FakeApi(scripted(turns, "authentication_error")) as api:
         async with opened(api) as model:
             yield model
         assert api.refusals == []
+
+
+def openai(open_model: Callable[[Endpoint], Model], server: str) -> Bench:
+    """A model of one of OpenAI's APIs, whose server is a row of fake_openai/fixtures/servers.yaml."""
+
+    @asynccontextmanager
+    async def bench(folder: Path, turns: Sequence[Turn]) -> AsyncIterator[Model]:
+        with FakeOpenAi(scripted(turns, "invalid_request_error"), server=server) as api:
+            model = open_model(Endpoint("m", 1000, "low", api.base_url, "test-key", None))
+            yield model
+            await model.aclose()
+            assert api.refusals == []
+
+    return bench
 
 
 @asynccontextmanager
@@ -75,8 +97,14 @@ async def tiny(folder: Path, turns: Sequence[Turn]) -> AsyncIterator[Model]:
     yield tiny_model.TinyModel(server)
 
 
-BENCHES: list[Bench] = [messages_api, replay, tiny]
-each_model = pytest.mark.parametrize("bench", BENCHES)
+BENCHES: dict[str, Bench] = {
+    "messages": messages_api,
+    "chat": openai(ChatModel, "vllm"),
+    "responses": openai(ResponsesModel, "openai"),
+    "replay": replay,
+    "tiny": tiny,
+}
+each_model = pytest.mark.parametrize("bench", BENCHES.values(), ids=BENCHES)
 LONG = Turn(
     "Hello, 世界 🌍. How are you today?", "First this. 日本", (("bash", {"command": "ls '日本'\n"}), ("todo", {}))
 )

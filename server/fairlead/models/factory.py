@@ -31,4 +31,8 @@ def _open_endpoint(endpoint: Endpoint) -> Model:
         from fairlead.models.openai.chat import ChatModel  # noqa: PLC0415  only few need it
 
         return ChatModel(endpoint)
+    if endpoint.api == "responses":
+        from fairlead.models.openai.responses import ResponsesModel  # noqa: PLC0415  only few need it
+
+        return ResponsesModel(endpoint)
     return MessagesApiModel(endpoint)

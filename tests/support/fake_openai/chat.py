@@ -18,6 +18,8 @@ from .schema import FIXTURES, Json, refused, shape_problems
 
 STOPS = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
 """The finish reasons for a turn's `stop_reason`."""
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes in place of a signature."""
 DONE = Event("done", {})
 
 
@@ -191,7 +193,7 @@ def _kept_problems(messages: list[Json], server: Server, sent: Sent) -> Iterator
         if server.keeps_reasoning and (given is None or given != sent.reasoning.get(first, given)):
             yield refused("The `reasoning_content` in the thinking mode must be passed back to the API.")
         signature = calls[0].get("extra_content", {}).get("google", {}).get("thought_signature")
-        if signature != sent.signatures.get(first, signature):
+        if server.signs_calls and signature not in (sent.signatures.get(first, NO_SIGNATURE), NO_SIGNATURE):
             name = calls[0]["function"]["name"]
             yield refused(f"Function call is missing a thought_signature in functionCall parts: function call {name}")
 
