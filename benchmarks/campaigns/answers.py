@@ -84,7 +84,7 @@ def client_for(answer: Answer, folder: Path, port: int) -> Client:
     settings: dict[str, Any] = {"maxSilenceSeconds": answer.silence}
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": url}
     if answer.cloud:
-        settings |= {"provider": answer.cloud, "model": "x", "baseUrl": url, "cloud": {"region": "eu-central-1"}}
+        settings |= {"endpoint": answer.cloud, "model": "x", "baseUrl": url, "cloud": {"region": "eu-central-1"}}
         env |= {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
     return Client(folder, settings=settings, env=env)
 

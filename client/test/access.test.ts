@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasAccess, settingsFor, urlProblem } from "../src/server/access";
 
-const none = { provider: "anthropic", baseUrl: "", replay: "" };
+const none = { endpoint: "", baseUrl: "", replay: "" };
 
 test("a key, another server, a cloud, a recording and environment variables each give access to a model", () => {
   assert.equal(hasAccess(none, {}, undefined), false);
@@ -10,21 +10,21 @@ test("a key, another server, a cloud, a recording and environment variables each
   assert.equal(hasAccess(none, {}, "sk-1"), true);
   assert.equal(hasAccess({ ...none, baseUrl: "http://localhost:11434" }, {}, undefined), true);
   assert.equal(hasAccess({ ...none, replay: "/a.replay.yaml" }, {}, undefined), true);
-  assert.equal(hasAccess({ ...none, provider: "bedrock" }, {}, undefined), true);
-  for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])
+  assert.equal(hasAccess({ ...none, endpoint: "bedrock" }, {}, undefined), true);
+  for (const name of ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY"])
     assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
 });
 
 test("choosing another kind of access resets the earlier settings, except the gateway to the same cloud", () => {
-  const local = { provider: "anthropic", baseUrl: "http://localhost:11434" };
-  const cloud = { provider: "bedrock", baseUrl: "https://gateway.example" };
-  const reset = { provider: undefined, baseUrl: undefined, model: undefined };
+  const local = { endpoint: "", baseUrl: "http://localhost:11434" };
+  const cloud = { endpoint: "bedrock", baseUrl: "https://gateway.example" };
+  const reset = { endpoint: undefined, baseUrl: undefined, model: undefined };
   assert.deepEqual(settingsFor({ kind: "key" }, local), reset);
   assert.deepEqual(settingsFor({ kind: "key" }, cloud), reset);
   assert.deepEqual(settingsFor({ kind: "key" }, none), {});
   const server = { kind: "server", baseUrl: "http://localhost:1", model: "small" } as const;
-  assert.deepEqual(settingsFor(server, cloud), { provider: undefined, baseUrl: "http://localhost:1", model: "small" });
-  const bedrock = { provider: "bedrock", model: "m" };
+  assert.deepEqual(settingsFor(server, cloud), { endpoint: undefined, baseUrl: "http://localhost:1", model: "small" });
+  const bedrock = { endpoint: "bedrock", model: "m" };
   assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, local), { ...bedrock, baseUrl: undefined });
   assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, cloud), bedrock);
 });

@@ -16,7 +16,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
 # each of these decides who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny", "bash.passVariables"]
 WIDENING += ["secrets.allow"]
-WIDENING += ["provider", "cloud.region", "cloud.project", "languageServers"]
+WIDENING += ["endpoint", "endpoints", "cloud.region", "cloud.project", "languageServers"]
 
 
 def test_rules_are_kept_as_they_are_written() -> None:

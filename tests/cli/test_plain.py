@@ -231,10 +231,10 @@ def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
 
 
 def test_a_cloud_serves_the_model(workspace: Path) -> None:
-    """`--provider` uses the sign-in of the environment, and the heading names the provider."""
+    """`--endpoint` uses the sign-in of the environment, and the heading names the provider."""
     keys: dict[str, Any] = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SECRET_ACCESS_KEY": FakeBedrock.SECRET}
     with FakeBedrock(Turn((Text("Done."),))) as api:
-        where = ("--provider", "bedrock", "--base-url", api.url, "--model", "m-1")
+        where = ("--endpoint", "bedrock", "--base-url", api.url, "--model", "m-1")
         ended = run_plain("run", "a task", "--workspace", workspace, *where, **keys, AWS_REGION=api.REGION)
     assert ended.code == 0, ended.out
     assert f"m-1 on Amazon Bedrock at {api.url}" in ended.out

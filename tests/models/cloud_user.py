@@ -33,14 +33,14 @@ class CloudUser:
         """A server with the settings and credentials that this cloud needs."""
         if isinstance(api, FakeVertex):
             settings = {
-                "provider": "vertex",
+                "endpoint": "vertex",
                 "model": "claude-sonnet-5-5@20260901",
                 "baseUrl": f"{api.url}/v1",
             }
             where = {"region": api.REGION, "project": api.PROJECT}
             key = {"GOOGLE_APPLICATION_CREDENTIALS": str(api.key_file(self.home))}
         else:
-            settings = {"provider": "bedrock", "model": SONNET, "baseUrl": api.url}
+            settings = {"endpoint": "bedrock", "model": SONNET, "baseUrl": api.url}
             where = {"region": FakeBedrock.REGION}
             key = {"AWS_ACCESS_KEY_ID": FakeBedrock.KEY, "AWS_SECRET_ACCESS_KEY": FakeBedrock.SECRET}
         return self.server({**settings, "cloud": where}, **{**key, "ANTHROPIC_API_KEY": "sk-of-the-api", **env})
@@ -55,4 +55,4 @@ async def failure(client: Client, **params: Any) -> dict[str, Any]:
 
 def cloud_settings(provider: str, **cloud: str) -> dict[str, Any]:
     where = {"region": None, "project": None, **cloud}
-    return {"settings": {"provider": provider, "model": SONNET, "baseUrl": "http://127.0.0.1:9", "cloud": where}}
+    return {"settings": {"endpoint": provider, "model": SONNET, "baseUrl": "http://127.0.0.1:9", "cloud": where}}

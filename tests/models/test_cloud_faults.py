@@ -138,7 +138,7 @@ async def test_fault_25_an_impossible_model_name_is_refused(cloud_user: CloudUse
     with FakeBedrock() as api:
         async with cloud_user.signed_in(api) as client:
             for name in ("x" * 100_000, "."):
-                settings = {"provider": "bedrock", "model": name, "baseUrl": api.url, "cloud": {"region": api.REGION}}
+                settings = {"endpoint": "bedrock", "model": name, "baseUrl": api.url, "cloud": {"region": api.REGION}}
                 client.notify("workspace/didChangeConfiguration", {"settings": settings})
                 error = await failure(client)
                 assert (error["kind"], error["retryable"]) == ("invalid_request", False)
@@ -211,7 +211,7 @@ async def test_fault_63_the_server_ends_although_a_sign_in_hangs(
     helper = f"[profile p]\ncredential_process = sh -c 'echo > {began}; cat {gate}'\n"
     (cloud_user.home / ".aws/config").write_text(helper)
     with FakeBedrock() as api:
-        settings = {"provider": "bedrock", "model": SONNET, "baseUrl": api.url, "cloud": {"region": api.REGION}}
+        settings = {"endpoint": "bedrock", "model": SONNET, "baseUrl": api.url, "cloud": {"region": api.REGION}}
         async with cloud_user.server(settings, AWS_PROFILE="p") as client:
             _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
             await asyncio.to_thread(began.read_bytes)

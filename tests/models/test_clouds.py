@@ -66,7 +66,7 @@ async def test_the_region_may_come_from_the_profile(cloud_user: CloudUser) -> No
     keys = f"aws_access_key_id = {FakeBedrock.KEY}\naws_secret_access_key = {FakeBedrock.SECRET}\n"
     (folder / "credentials").write_text(f"[default]\n{keys}")
     with FakeBedrock(DONE) as api:
-        async with cloud_user.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+        async with cloud_user.server({"endpoint": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
             assert (await client.run())["stopReason"] == "end_turn"
 
 
@@ -80,7 +80,7 @@ async def test_a_credential_helper_cannot_read_the_protocol(cloud_user: CloudUse
     process = f"{sys.executable} {helper}"
     (folder / "config").write_text(f"[default]\nregion = {FakeBedrock.REGION}\ncredential_process = {process}\n")
     with FakeBedrock(DONE, DONE) as api:
-        async with cloud_user.server({"provider": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
+        async with cloud_user.server({"endpoint": "bedrock", "model": SONNET, "baseUrl": api.url}) as client:
             first = await client.run()
             assert first["stopReason"] == "end_turn"
             assert (await client.run(sessionId=first["sessionId"]))["stopReason"] == "end_turn"

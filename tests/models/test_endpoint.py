@@ -21,9 +21,9 @@ async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -
     model = MessagesApiModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
     with pytest.raises(ModelError) as error:
         model.stream(asked())
-    assert (error.value.kind, error.value.message) == ("auth", NO_KEY)
+    assert (error.value.kind, error.value.message) == ("auth", NO_KEY.format(variable="ANTHROPIC_API_KEY"))
     for word in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
-        assert word in NO_KEY
+        assert word in error.value.message
 
 
 @pytest.mark.parametrize(

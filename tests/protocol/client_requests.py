@@ -149,7 +149,7 @@ def requests() -> Iterator[Golden]:
     yield _answers("command.stop.result", wire.STOP_COMMAND, None)
     yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})
     yield _answers("cancel.result", wire.CANCEL, None)
-    key = {"apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
+    key = {"keys": {"openai": "b-key"}, "apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
     yield _asks("credentials.params", wire.CREDENTIALS, key)
     yield _answers("credentials.result", wire.CREDENTIALS, None)
     yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})

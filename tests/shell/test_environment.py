@@ -56,7 +56,13 @@ HIDDEN_OUTSIDE = {
     "http_proxy": "http://user:s@proxy",
     "NO_PROXY": "localhost",
     "OPENAI_API_KEY": "s",
+    "OPENAI_BASE_URL": "http://localhost:8080",
+    "OPENAI_ORG_ID": "org",
     "AZURE_OPENAI_API_KEY": "s",
+    "AZURE_OPENAI_ENDPOINT": "https://a.openai.azure.com",
+    "openai_api_key": "s",
+    "FAIRLEAD_KEY_VARIABLES": "WORK_MODELS,other",
+    "WORK_MODELS": "plain",
     "AZURE_API_KEY": "s",
     "GEMINI_API_KEY": "s",
     "GOOGLE_API_KEY": "s",
@@ -70,6 +76,8 @@ HIDDEN_OUTSIDE = {
     "FIREWORKS_API_KEY": "s",
     "MY_MODEL": "sk-or-v1-0123456789abcdef",
 }
+# of which variables the client and the settings say that commands do not get them
+LISTS = {name: HIDDEN_OUTSIDE[name] for name in ("FAIRLEAD_ADDED_VARIABLES", "FAIRLEAD_KEY_VARIABLES")}
 # for commands such as `npm publish`, `git push` and `terraform apply`, and settings without a key
 SHOWN_OUTSIDE = {
     "PATH": "/bin",
@@ -81,14 +89,15 @@ SHOWN_OUTSIDE = {
     "AZURE_CLIENT_SECRET": "t",
     "GOOGLE_APPLICATION_CREDENTIALS": "/h/key.json",
     "STRIPE_SECRET_KEY": "sk_test_1",
-    "OPENAI_BASE_URL": "http://localhost:8080",
+    "WORK_MODE": "plain",
     "NVIDIA_VISIBLE_DEVICES": "all",
 }
 
 
 def test_fault_40_a_commands_environment_holds_no_credentials_of_models() -> None:
-    """docs/faults.md 40: outside the sandbox, the environment has no variables of Fairlead, no keys of model providers,
-    and none of the variables that the client added for the server.
+    """docs/faults.md 40: outside the sandbox, the environment has no variables of Fairlead and of the models' servers
+    that it knows, no keys of other model providers, none of the variables that the user's settings name for keys, and
+    none of those that the client added for the server.
 
     The user's other variables stay, also the credentials of the user's tools, and pagers are off.
     """
@@ -128,8 +137,7 @@ secrets = st.one_of(
 @pytest.mark.parametrize(("name", "value"), [*SECRETS.items(), *HIDDEN_OUTSIDE.items()])
 def test_fault_150_its_name_passes_no_secret(name: str, value: str) -> None:
     """docs/faults.md 150: not even if the user names it in full."""
-    added = {"FAIRLEAD_ADDED_VARIABLES": HIDDEN_OUTSIDE["FAIRLEAD_ADDED_VARIABLES"]}
-    assert named_variables({**added, name: value}, [name])[0] == {}
+    assert named_variables({**LISTS, name: value}, [name])[0] == {}
 
 
 @given(secrets, st.data())
@@ -139,7 +147,6 @@ def test_fault_150_no_pattern_passes_a_secret(secret: tuple[str, str], data: st.
     start = data.draw(st.integers(1, len(name)))
     end = data.draw(st.integers(start, len(name)))
     pattern = data.draw(st.sampled_from([name, f"{name[:start]}*", f"{name[:start]}*{name[end:]}"]))
-    added = {"FAIRLEAD_ADDED_VARIABLES": HIDDEN_OUTSIDE["FAIRLEAD_ADDED_VARIABLES"]}
-    assert named_variables({**added, name: value, "RAILS_ENV": "test"}, [pattern, "RAILS_ENV"])[0] == {
+    assert named_variables({**LISTS, name: value, "RAILS_ENV": "test"}, [pattern, "RAILS_ENV"])[0] == {
         "RAILS_ENV": "test"
     }

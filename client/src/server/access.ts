@@ -3,33 +3,44 @@
 
 import { t } from "@vscode/l10n";
 
+export const DEFAULT_ENDPOINT = "anthropic";
+/** The endpoints with a sign-in instead of a key, and with packages of their own. */
+export const CLOUDS: readonly string[] = ["bedrock", "vertex"];
+
 export interface AccessSettings {
-  readonly provider: string;
+  readonly endpoint: string;
   readonly baseUrl: string;
   readonly replay: string;
 }
 
-const VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"];
+const VARIABLES = [
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_AUTH_TOKEN",
+  "ANTHROPIC_BASE_URL",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+];
 
 /**
- * Whether settings, environment variables or the saved key give access to a model. A cloud as the provider always
- * counts: its credentials are not checked.
+ * Whether settings, environment variables or the saved key give access to a model. An endpoint that the settings name
+ * always counts: its credentials are not checked.
  */
 export function hasAccess(
   settings: AccessSettings,
   environment: Readonly<Record<string, string | undefined>>,
   key: string | undefined,
 ): boolean {
-  const { provider, baseUrl, replay } = settings;
+  const { endpoint, baseUrl, replay } = settings;
   const given = [key, baseUrl, replay, ...VARIABLES.map((name) => environment[name])];
-  return provider !== "anthropic" || given.some((value) => value !== undefined && value.trim() !== "");
+  const isNamed = endpoint !== "" && endpoint !== DEFAULT_ENDPOINT;
+  return isNamed || given.some((value) => value !== undefined && value.trim() !== "");
 }
 
 /** A kind of access that the user chose, with what they entered. */
 export type AccessChoice =
   | { readonly kind: "key" }
   | { readonly kind: "server"; readonly baseUrl: string; readonly model: string }
-  | { readonly kind: "cloud"; readonly provider: string; readonly model: string };
+  | { readonly kind: "cloud"; readonly endpoint: string; readonly model: string };
 
 /**
  * Returns the settings to change for a choice of access; a setting that is undefined gets its default.
@@ -39,20 +50,20 @@ export type AccessChoice =
  */
 export function settingsFor(
   choice: AccessChoice,
-  { provider, baseUrl }: Pick<AccessSettings, "provider" | "baseUrl">,
+  { endpoint, baseUrl }: Pick<AccessSettings, "endpoint" | "baseUrl">,
 ): Record<string, string | undefined> {
   switch (choice.kind) {
     case "key":
-      return provider === "anthropic" && baseUrl === ""
+      return (endpoint === "" || endpoint === DEFAULT_ENDPOINT) && baseUrl === ""
         ? {}
-        : { provider: undefined, baseUrl: undefined, model: undefined };
+        : { endpoint: undefined, baseUrl: undefined, model: undefined };
     case "server":
-      return { provider: undefined, baseUrl: choice.baseUrl, model: choice.model };
+      return { endpoint: undefined, baseUrl: choice.baseUrl, model: choice.model };
     case "cloud":
       return {
-        provider: choice.provider,
+        endpoint: choice.endpoint,
         model: choice.model,
-        ...(choice.provider === provider ? {} : { baseUrl: undefined }),
+        ...(choice.endpoint === endpoint ? {} : { baseUrl: undefined }),
       };
   }
 }

@@ -4,9 +4,10 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { askForText, pick, showBriefly, type PickTexts } from "../ui/show";
-import { hasAccess, settingsFor, urlProblem, type AccessChoice, type AccessSettings } from "./access";
+import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type AccessSettings } from "./access";
+import { saveKey, savedKeys } from "./apiKeys";
+import { configuredEndpoint } from "./settings";
 
-export const API_KEY_SECRET = "fairlead.apiKey";
 const TITLE = t("Agent: Choose a Model");
 
 interface AccessOption extends PickTexts {
@@ -23,18 +24,19 @@ export class ModelAccess {
 
   /** Whether access is configured in the settings, the environment or the secret storage, or the example needs none. */
   async isConfigured(): Promise<boolean> {
-    return this.isExample() || hasAccess(accessSettings(), process.env, await this.secrets.get(API_KEY_SECRET));
+    if (this.isExample()) return true;
+    const keys = await savedKeys(this.secrets);
+    return hasAccess(accessSettings(), process.env, keys[configuredEndpoint()]);
   }
 
-  /** Asks for the API key. An empty one removes the key. Returns whether a key was set. */
-  async setApiKey(): Promise<boolean> {
+  /** Asks for the API key of the endpoint. An empty one removes the key. Returns whether a key was set. */
+  async setApiKey(endpoint = configuredEndpoint()): Promise<boolean> {
     const prompt = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
     const texts = { title: t("Agent: Set API Key"), prompt };
     const key = await askForText(texts, { password: true, ignoreFocusOut: true });
     if (key === undefined) return false;
     const isSet = key.trim() !== "";
-    if (isSet) await this.secrets.store(API_KEY_SECRET, key.trim());
-    else await this.secrets.delete(API_KEY_SECRET);
+    await saveKey(this.secrets, endpoint, isSet ? key.trim() : undefined);
     showBriefly(isSet ? t("The API key is set.") : t("No API key is set."));
     return isSet;
   }
@@ -51,7 +53,9 @@ export class ModelAccess {
       {
         icon: "server",
         label: t("Local model or another server"),
-        detail: t("Any server that speaks the Messages API, such as Ollama. Most local ones need no key."),
+        detail: t(
+          "Any server with the Messages API or an API like OpenAI's, such as Ollama. Most local ones need no key.",
+        ),
         configure: () => this.configureServer(),
       },
       {
@@ -76,7 +80,7 @@ export class ModelAccess {
   }
 
   private async configureKey(): Promise<boolean> {
-    if (!(await this.setApiKey())) return false;
+    if (!(await this.setApiKey(DEFAULT_ENDPOINT))) return false;
     await apply({ kind: "key" });
     return true;
   }
@@ -101,20 +105,20 @@ export class ModelAccess {
    * closes the question.
    */
   private async decideOnKey(host: string): Promise<boolean> {
-    if (!(await this.secrets.get(API_KEY_SECRET))) return true;
+    if (!(await savedKeys(this.secrets))[DEFAULT_ENDPOINT]) return true;
     const remove = { label: t("Remove the saved API key"), detail: t("For a server that needs no key.") };
     const send = { label: t("Send the saved API key to this server"), detail: t("With every request to {0}.", host) };
     const placeholder = t("An API key is saved. May {0} get it?", host);
     const chosen = await pick([remove, send], { title: TITLE, placeholder }, true);
-    if (chosen === remove) await this.secrets.delete(API_KEY_SECRET);
+    if (chosen === remove) await saveKey(this.secrets, DEFAULT_ENDPOINT, undefined);
     return chosen !== undefined;
   }
 }
 
-async function configureCloud(provider: string, prompt: string): Promise<boolean> {
+async function configureCloud(endpoint: string, prompt: string): Promise<boolean> {
   const model = await askModel(prompt);
   if (model === undefined) return false;
-  await apply({ kind: "cloud", model, provider });
+  await apply({ kind: "cloud", model, endpoint });
   return true;
 }
 
@@ -127,7 +131,7 @@ async function askModel(prompt: string): Promise<string | undefined> {
 function accessSettings(): AccessSettings & { readonly model: string } {
   const settings = vscode.workspace.getConfiguration("fairlead");
   return {
-    provider: settings.get("provider", "anthropic"),
+    endpoint: settings.get("endpoint", ""),
     baseUrl: settings.get("baseUrl", ""),
     replay: settings.get("replay", ""),
     model: settings.get("model", ""),

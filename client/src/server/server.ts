@@ -20,7 +20,7 @@ import { claims } from "./claims";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
-import { API_KEY_SECRET } from "./modelAccess";
+import { API_KEYS_SECRET, savedKeys } from "./apiKeys";
 import {
   answerRequest,
   onNotification,
@@ -72,7 +72,7 @@ export class AgentServer implements vscode.Disposable {
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration("fairlead")) return;
-        if (event.affectsConfiguration("fairlead.provider") && this.client) void ensureExtra(context, log);
+        if (event.affectsConfiguration("fairlead.endpoint") && this.client) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
         else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
       }),
@@ -81,7 +81,7 @@ export class AgentServer implements vscode.Disposable {
         if (focused) void this.findSessions();
       }),
       context.secrets.onDidChange(({ key }) => {
-        if (key === API_KEY_SECRET) void this.client?.then((client) => this.sendCredentials(client));
+        if (key === API_KEYS_SECRET) void this.client?.then((client) => this.sendCredentials(client));
       }),
     ];
   }
@@ -137,7 +137,7 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
-  /** Sends the saved API key, so that the next run has it. Starts the server first if it is not running. */
+  /** Sends the saved API keys, so that the next run has it. Starts the server first if it is not running. */
   async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
   }
@@ -293,8 +293,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   private async sendCredentials(client: LanguageClient): Promise<void> {
-    const apiKey = await this.context.secrets.get(API_KEY_SECRET);
-    await sendRequest(client, method.credentials, apiKey === undefined ? {} : { apiKey });
+    await sendRequest(client, method.credentials, { keys: await savedKeys(this.context.secrets) });
   }
 
   /** Requests the complete plan and edits of a session, because a difference does not apply to those in the store. */

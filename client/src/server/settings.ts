@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 import { proxyVariables } from "./proxy";
+import { CLOUDS, DEFAULT_ENDPOINT } from "./access";
 import { SERVER_SETTINGS } from "./settingNames";
 
 /** Returns the server's settings. If the setting `replay` is empty, the server plays `recording` (empty: none). */
@@ -23,10 +24,16 @@ export function savesAfterAccept(): boolean {
   return vscode.workspace.getConfiguration("fairlead").get("saveAfterAccept", true);
 }
 
-/** The cloud that serves the model; undefined if the provider is `anthropic`. */
+/** The endpoint that the settings name, else that of Anthropic. */
+export function configuredEndpoint(): string {
+  const endpoint = vscode.workspace.getConfiguration("fairlead").get<string>("endpoint", "");
+  return endpoint === "" ? DEFAULT_ENDPOINT : endpoint;
+}
+
+/** The cloud that serves the model; undefined if the endpoint takes a key, as opposed to a sign-in. */
 export function configuredCloud(): string | undefined {
-  const provider = vscode.workspace.getConfiguration("fairlead").get<string>("provider", "anthropic");
-  return provider === "anthropic" ? undefined : provider;
+  const endpoint = configuredEndpoint();
+  return CLOUDS.includes(endpoint) ? endpoint : undefined;
 }
 
 /** The configured Python interpreter, if any. */

@@ -6,7 +6,7 @@ import { askForText, pick } from "../ui/show";
 import { modelChoices, withChosen, type ModelChoice } from "./modelChoices";
 
 /** The search in the settings editor for the settings that decide which model answers. */
-const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.provider,fairlead.baseUrl";
+const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.endpoint,fairlead.endpoints,fairlead.baseUrl";
 const CHOSEN_KEY = "fairlead.chosenModels";
 
 /** Asks for a model or an effort, and saves the choice. `memory` has the models that were chosen before. */

@@ -702,8 +702,13 @@ export interface PlanEditParams {
 }
 
 export interface CredentialsParams {
+  /** The API keys by the name of the endpoint. */
+  readonly keys?: Readonly<Record<string, string>>;
+  /** The key of the endpoint `anthropic`, or of the server at the base URL if the setting `endpoint` is empty. */
   readonly apiKey?: string;
+  /** For `anthropic`, in place of a key. */
   readonly authToken?: string;
+  /** As the setting `baseUrl`, which it replaces. */
   readonly baseUrl?: string;
 }
 

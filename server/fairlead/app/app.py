@@ -26,6 +26,7 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals, SavingChanged
+from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Roots
@@ -108,6 +109,8 @@ class App:
     def use_settings(self, given: Any) -> str:
         """Applies settings as `read_settings` reads them. Returns a warning if there are new problems, else ""."""
         self.context.settings, problems = read_settings(given, self.context.settings)
+        own = (spec.key_variables for spec in self.context.settings.endpoints.values())
+        os.environ[KEY_VARIABLES] = ",".join(name for names in own for name in names)  # keeps them from commands
         new = [problem.removesuffix(".") for problem in problems if problem not in self._reported]
         self._reported.update(problems)
         return f"Some values in Fairlead's settings are ignored: {'; '.join(new)}." if new else ""
@@ -171,7 +174,7 @@ class App:
     def warn_about_cost_limit(self) -> None:
         """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""
         settings = self.context.settings
-        name = settings.model
+        name = self._choose_model().endpoint.model
         if settings.budget.cost_usd <= 0 or settings.replay or price_of(name) is not None:
             return
         text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."

@@ -1,12 +1,13 @@
 """Reads settings from the wire. A wrong value is reported and replaced with the default.
 
-In lists and in `languageServers`, only the wrong entries are left out.
+In lists, in `languageServers` and in `endpoints`, only the wrong entries are left out.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, cast, get_origin, get_type_hints
 
+from fairlead.app.endpoint_settings import read_endpoints
 from fairlead.app.language_server_settings import read_language_servers
 from fairlead.json_reader import WrongValue, names_of, read
 from fairlead.json_values import is_list, is_object
@@ -78,7 +79,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         if is_dataclass(wanted):
             values[attribute] = _read(value, getattr(before, attribute), f"{prefix}{name}.", problems)
         elif value is not None and get_origin(wanted) is Mapping:
-            values[attribute] = read_language_servers(value, problems)
+            values[attribute] = _OBJECT_READERS[name](value, problems)
         elif value is not None and get_origin(wanted) is tuple:
             values[attribute] = _texts(f"{prefix}{name}", value, _LIST_READERS.get(f"{prefix}{name}", _rule), problems)
         elif value is not None:
@@ -133,6 +134,11 @@ def _command(text: str) -> str:
         raise ValueError("It is empty.")
     return text.strip()
 
+
+_OBJECT_READERS: dict[str, Callable[[Any, list[str]], Mapping[str, Any]]] = {
+    "languageServers": read_language_servers,
+    "endpoints": read_endpoints,
+}
 
 _LIST_READERS = {
     "checks": _command,

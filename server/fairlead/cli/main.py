@@ -5,7 +5,7 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn
 
 from fairlead import __version__
 from fairlead.agent.errors import ModelError
@@ -21,9 +21,9 @@ from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import open_terminal
 from fairlead.cli.view.text import escape_hidden
 from fairlead.messages.history import clean_text
+from fairlead.models.common.presets import presets
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
-from fairlead.session.settings import Provider
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
 from fairlead.workspace import secrets
@@ -47,11 +47,12 @@ RUN_ABOUT = """\
 Runs a task in a folder. The agent proposes its changes: you see them as diffs
 at the end, and your files change only where you accept.
 
-The model is Claude (ANTHROPIC_API_KEY), or a model that another server offers
-through the Messages API: Ollama, llama.cpp, LM Studio or vLLM, with the address
-in --base-url (or ANTHROPIC_BASE_URL). --provider selects Claude on Amazon Bedrock
-or Google Vertex AI. Fairlead uses your sign-in there, and the region (AWS_REGION;
-CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID) that you set.
+The model is that of the provider whose key is set (ANTHROPIC_API_KEY, else
+OPENAI_API_KEY). --endpoint names another one, such as openrouter, gemini or
+ollama, and --base-url the address of any other server. `fairlead models` lists
+the models. With bedrock and vertex, Fairlead uses your sign-in to that cloud, and
+the region (AWS_REGION; CLOUD_ML_REGION) and project (ANTHROPIC_VERTEX_PROJECT_ID)
+that you set.
 
 With several --workspace, the agent works in all of these folders, and paths
 begin with the name of the folder.
@@ -70,8 +71,8 @@ examples:
   fairlead run "Add type hints to hello.py"
   fairlead run "Add type hints to @src/hello.py"
   fairlead run "Fix the failing test" --workspace ~/project --record run.yaml
-  fairlead run "Explain src/" --model qwen3-coder --base-url http://localhost:11434
-  fairlead run "Explain src/" --provider vertex --model claude-sonnet-5-5
+  fairlead run "Explain src/" --endpoint ollama --model qwen3-coder
+  fairlead run "Explain src/" --endpoint vertex --model claude-sonnet-5-5
   fairlead run --continue
   fairlead run --continue "Use a dataclass there" --accept all
 
@@ -201,8 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model to use")
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
-    run.add_argument("--provider", choices=get_args(Provider), help="who serves the model (default: anthropic)")
-    run.add_argument("--base-url", metavar="URL", default="", help="the URL of the Messages API")
+    _add_endpoint(run)
     run.add_argument(
         "--max-tokens",
         metavar="N",
@@ -289,6 +289,16 @@ def _add_pass_variable(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_endpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--endpoint",
+        metavar="NAME",
+        choices=presets(),
+        help=f"who serves the model: {', '.join(presets())} (default: the one whose key or address is set)",
+    )
+    parser.add_argument("--base-url", metavar="URL", default="", help="the address of the model's server")
+
+
 def _service(text: str) -> str:
     try:
         return str(Service.parse(text))
@@ -357,8 +367,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--adopt needs --continue")
     if given.replay and given.base_url:
         fail("--base-url cannot be used with --replay, which uses no model")
-    if given.replay and given.provider:
-        fail("--provider cannot be used with --replay, which uses no model")
+    if given.replay and given.endpoint:
+        fail("--endpoint cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
     if given.record and given.resume and _has_content(_path(given.record)):
@@ -372,7 +382,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         adopt=real_path(_path(given.adopt)) if given.adopt else None,
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
-        provider=given.provider or "",
+        endpoint=given.endpoint or "",
         base_url=given.base_url,
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,

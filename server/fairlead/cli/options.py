@@ -29,7 +29,7 @@ class RunOptions:
     """`--adopt`: the former path of the workspace's first folder, whose sessions become those of that folder."""
     replay: Path | None = None
     model: str = ""
-    provider: str = ""
+    endpoint: str = ""
     base_url: str = ""
     max_tokens: int = 0
     """The longest answer, in tokens; 0: the default of Fairlead's server."""
@@ -56,7 +56,7 @@ class RunOptions:
         """The server's settings (docs/protocol.md, `Settings`) that were given on the command line."""
         given = {
             "model": self.model,
-            "provider": self.provider,
+            "endpoint": self.endpoint,
             "baseUrl": self.base_url,
             "maxTokens": self.max_tokens,
             "maxSilenceSeconds": self.max_silence,
@@ -69,9 +69,15 @@ class RunOptions:
         return {name: value for name, value in given.items() if value}
 
     @property
-    def address(self) -> str:
-        """The address of the model, without a password. Empty: the provider's usual one."""
-        return choose_endpoint(read_settings(self.settings)[0], Credentials()).shown_url or ""
+    def where(self) -> str:
+        """Where the model is, for a line that begins with its name: the provider and the address, without a password.
+
+        Empty: at Anthropic's own address.
+        """
+        endpoint = choose_endpoint(read_settings(self.settings)[0], Credentials())
+        is_named = endpoint.cloud is not None or (endpoint.at_provider and endpoint.base_url is not None)
+        at = "" if endpoint.at_provider or endpoint.shown_url is None else f" at {endpoint.shown_url}"
+        return f" on {endpoint.title}{at}" if is_named else at
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import count_of
-from fairlead.models.common.endpoint import LABELS
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.workspace.paths import Roots
@@ -51,11 +50,7 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
 
 def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     """The model, with its cloud, and its address if it is not the usual one."""
-    cloud = LABELS.get(options.provider)
-    on = f" on {cloud}" if cloud else ""
-    address = options.address
-    at = f" at {clean(address)}" if address else ""
-    return _field("Model", clean(name) + on + at, display)
+    return _field("Model", clean(name) + clean(options.where), display)
 
 
 def continued_lines(title: str, plan: states.PlanWire, files: int, display: Display) -> list[Text]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairlead.code.servers.table import ServerSpec
-
-Provider = Literal["anthropic", "bedrock", "vertex"]
+from fairlead.models.common.presets import EndpointSpec
 
 
 @dataclass(frozen=True)
@@ -112,14 +111,18 @@ class SessionsSettings:
 class Settings:
     """The settings of docs/protocol.md, `Settings`. An empty string means that a setting is not set."""
 
-    model: str = "claude-sonnet-5-5"
+    model: str = ""
+    """Empty: the one that the endpoint has for this case."""
     max_tokens: int = 32_000
     context_tokens: int = 0
     """The size of the model's window; 0: the size that is known for the model."""
     max_silence_seconds: int = 0
     """How long the model's server may send nothing; 0: depends on its address."""
     effort: str = ""
-    provider: Provider = "anthropic"
+    endpoint: str = ""
+    """The name of the endpoint; empty: the base URL decides, else the keys and the addresses that there are."""
+    endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict[str, EndpointSpec])
+    """The user's endpoints by name, and what differs for those that Fairlead knows."""
     cloud: CloudSettings = field(default_factory=CloudSettings)
     base_url: str = ""
     replay: str = ""

@@ -14,8 +14,14 @@ from fairlead.shell.layer import NON_INTERACTIVE
 # lists, in lower case, the names of the variables that the client added for the server only, such as a proxy's
 ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES"
 
+# lists the names of the variables that the user's settings name for the keys of endpoints
+KEY_VARIABLES = "FAIRLEAD_KEY_VARIABLES"
+
 # prefixes of the variables that configure Fairlead and the models that it uses (docs/faults.md 40)
-_OWN_PREFIXES = ("ANTHROPIC_", "FAIRLEAD_", "AWS_BEARER_TOKEN_BEDROCK")
+_OWN_PREFIXES = (
+    "ANTHROPIC_", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_OPENAI_", "DEEPSEEK_", "FAIRLEAD_", "GEMINI_", "GOOGLE_API_KEY",
+    "MISTRAL_", "OPENAI_", "OPENROUTER_",
+)  # fmt: skip
 # services that sell the answers of models. Whoever has such a key can spend the user's money, and no tool for building,
 # deploying or publishing needs one. Those of clouds, Git hosts and package registries do not belong here.
 _MODEL_PROVIDERS = re.compile(
@@ -60,7 +66,7 @@ def is_secret(name: str, value: str) -> bool:
 def named_variables(environment: Mapping[str, str], patterns: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The variables that the user's patterns name: those that sandboxed commands may get, and the names of the secrets.
 
-    Fairlead's own variables are in neither.
+    Fairlead's own variables, and those of the models' servers that it knows, are in neither.
     """
     matching = {
         name: value for name, value in _public(environment) if any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -72,10 +78,10 @@ def named_variables(environment: Mapping[str, str], patterns: Sequence[str]) -> 
 def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a command outside the sandbox.
 
-    It is the user's environment with NON_INTERACTIVE, without Fairlead's own variables, without the keys of model
-    providers, and without the variables that the client added. It also keeps Git from starting maintenance in the
-    background. Such maintenance would be killed when the command ends, and would leave a lock that prevents any later
-    maintenance of the repository.
+    It is the user's environment with NON_INTERACTIVE, without the variables of Fairlead and of the models' servers that
+    it knows, without the keys of other model providers, and without the variables that the client added. It also keeps
+    Git from starting maintenance in the background. Such maintenance would be killed when the command ends, and would
+    leave a lock that prevents any later maintenance of the repository.
     """
     public = {name: value for name, value in _public(environment) if not _is_model_key(name, value)}
     given = public.get("GIT_CONFIG_COUNT", "")
@@ -85,12 +91,12 @@ def command_environment(environment: Mapping[str, str] = os.environ) -> dict[str
 
 
 def _public(environment: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """The variables that are neither Fairlead's own nor added by the client."""
-    added = environment.get(ADDED_VARIABLES, "").split(",")
+    """The variables that neither configure Fairlead or its models nor were added by the client."""
+    hidden = f"{environment.get(ADDED_VARIABLES, '')},{environment.get(KEY_VARIABLES, '')}".lower().split(",")
     return (
         (name, value)
         for name, value in environment.items()
-        if not name.startswith(_OWN_PREFIXES) and name.lower() not in added
+        if not name.upper().startswith(_OWN_PREFIXES) and name.lower() not in hidden
     )
 
 

@@ -365,9 +365,14 @@ class PlanEditParams(TypedDict):
 
 
 class CredentialsParams(TypedDict):
+    keys: NotRequired[dict[str, str]]
+    """The API keys by the name of the endpoint."""
     apiKey: NotRequired[str]
+    """The key of the endpoint `anthropic`, or of the server at the base URL if the setting `endpoint` is empty."""
     authToken: NotRequired[str]
+    """For `anthropic`, in place of a key."""
     baseUrl: NotRequired[str]
+    """As the setting `baseUrl`, which it replaces."""
 
 
 class WarmParams(TypedDict):

@@ -8,6 +8,7 @@ from fairlead.app.endpoint import Credentials
 from fairlead.json_reader import read
 from fairlead.lsp.initialization import read_folders
 from fairlead.lsp.server import AgentServer
+from fairlead.models.common.presets import DEFAULT
 from fairlead.session.errors import WrongRequest
 from fairlead.uris import file_path
 from fairlead.wire import protocol as wire
@@ -58,10 +59,9 @@ def configuration(server: AgentServer, params: types.DidChangeConfigurationParam
 
 async def credentials(server: AgentServer, params: CredentialsParams) -> None:
     """`agent/credentials`: replaces the keys and the base URL, which are held only in memory."""
+    key = {DEFAULT: params.get("apiKey", "")}
     server.app.credentials = Credentials(
-        params.get("apiKey") or None,
-        params.get("authToken") or None,
-        params.get("baseUrl") or None,
+        {**key, **params.get("keys", {})}, params.get("authToken") or None, params.get("baseUrl") or None
     )
 
 

@@ -44,7 +44,7 @@ class MessagesApiModel(HttpModel):
 
     @property
     def _base_url(self) -> str:
-        return self._endpoint.base_url or DEFAULT_URL
+        return self._endpoint.messages_url or DEFAULT_URL
 
     def _reader(self) -> ReplyBuilder:
         return ReplyBuilder()
@@ -115,9 +115,10 @@ def _create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], An
         # a local server accepts any key, but the SDK requires one
         api_key=endpoint.api_key or (None if endpoint.auth_token else "none"),
         auth_token=None if endpoint.api_key else endpoint.auth_token,
-        base_url=endpoint.base_url or DEFAULT_URL,
+        base_url=endpoint.messages_url or DEFAULT_URL,
         timeout=sdk.Timeout(endpoint.silence, connect=CONNECT_TIMEOUT),
         max_retries=0,
+        default_headers=dict(endpoint.headers),
         http_client=http_client(sdk),
     )
 

@@ -2,9 +2,10 @@
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from fairlead.agent.errors import ModelError
 
@@ -17,10 +18,14 @@ LOCAL_NAMES = (".local", ".localhost", ".lan", ".internal", ".home.arpa", ".ts.n
 CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")  # Tailscale's addresses; `is_private` is False for them
 
 NO_KEY = (
-    "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set ANTHROPIC_API_KEY. "
+    "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set {variable}. "
     "A local model only needs its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
 )
-INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or ANTHROPIC_API_KEY."
+INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or {variable}."
+_CALL = re.compile(r"/(chat/completions|completions|messages|responses|models)$")
+"""What users copy from an example in addition to the base URL."""
+_VERSIONED = re.compile(r"/v\d\w*(/|$)|/openai/deployments/")
+"""A path that says where the API is. Azure's older addresses name a deployment."""
 
 
 Api = Literal["messages", "chat", "responses"]
@@ -71,6 +76,16 @@ class Endpoint:
     """Further headers of each request. They may contain secrets."""
     title: str = ""
     """The name of the endpoint for the user; empty if it has none."""
+    api_path: str = "/v1"
+    """Where OpenAI's APIs are if the base URL does not say it."""
+    at_provider: bool = False
+    """Whether the base URL is that of a provider."""
+    needs_key: bool = False
+    """Whether nothing is sent without a key. Without a base URL and a cloud, a key is always needed."""
+    key_variable: str = "ANTHROPIC_API_KEY"
+    """The environment variable for the key, for messages."""
+    problem: str = ""
+    """Why no request can be sent, and what to do; empty if nothing is known."""
 
     def __post_init__(self) -> None:
         for name in ("base_url", "api_key", "auth_token"):
@@ -85,16 +100,33 @@ class Endpoint:
         return self.base_url and without_password(self.base_url)
 
     @property
+    def messages_url(self) -> str | None:
+        """The base URL for the Messages API: without `/v1`, which Anthropic's SDK adds."""
+        if self.base_url is None or self.cloud is not None:  # a gateway to a cloud has paths of its own
+            return self.base_url
+        return _with_path(self.base_url, lambda path: path.removesuffix("/v1"))
+
+    @property
+    def openai_url(self) -> str | None:
+        """The base URL for OpenAI's APIs: with the version, such as `/v1` or `/v1beta/openai`."""
+        return self.base_url and _with_path(self.base_url, self._versioned)
+
+    def _versioned(self, path: str) -> str:
+        segments = self.api_path.split("/")[1:]
+        for count in range(len(segments), 0, -1):
+            if path.endswith("/" + "/".join(segments[:count])):
+                return "/".join([path, *segments[count:]])
+        return path if _VERSIONED.search(path) else path + self.api_path
+
+    @property
     def is_hosted(self) -> bool:
-        """Whether a provider runs the model: Anthropic or a cloud."""
-        if self.cloud is not None or self.base_url is None:
-            return True
-        return self.host == PROVIDER_HOST
+        """Whether a provider or a cloud runs the model."""
+        return self.at_provider or self.cloud is not None or self.base_url is None or self.host == PROVIDER_HOST
 
     @property
     def host(self) -> str | None:
         """The host name or IP address in the base URL; None if the base URL is missing or invalid."""
-        return urlsplit(self.base_url).hostname if self.base_url and _is_address(self.base_url) else None
+        return host_of(self.base_url) if self.base_url else None
 
     @property
     def is_loopback(self) -> bool:
@@ -124,22 +156,44 @@ class Endpoint:
         default = CLOUD_SILENCE if self.cloud else LOCAL_SILENCE if self.is_local else SILENCE
         return self.max_silence or default
 
+    @property
+    def is_without_key(self) -> bool:
+        """Whether a key is needed and missing."""
+        is_needed = self.needs_key or not (self.base_url or self.cloud)
+        return is_needed and not (self.api_key or self.auth_token)
+
     def check(self) -> None:
         """Checks that a request can be sent. With a base URL or a cloud, the key may be missing.
 
         Raises:
-            ModelError: there is neither a key nor a token, or a key, a token or the base URL is invalid.
+            ModelError: there is a `problem`, there is neither a key nor a token, or a key, a token or the base URL is
+                invalid.
         """
-        if not (self.api_key or self.auth_token or self.base_url or self.cloud):
-            raise ModelError("auth", NO_KEY)
+        if self.problem:
+            raise ModelError("invalid_request", self.problem)
+        if self.is_without_key:
+            raise ModelError("auth", NO_KEY.format(variable=self.key_variable))
         # the transport refuses other characters in a header with an error that contains the header
         if not re.fullmatch(r"[!-~]*", f"{self.api_key or ''}{self.auth_token or ''}"):
-            raise ModelError("auth", INVALID_KEY)
+            raise ModelError("auth", INVALID_KEY.format(variable=self.key_variable))
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
                 "invalid_request",
                 f"“{str(self.shown_url)[:200]}” is not a base URL. Set one like http://localhost:11434.",
             )
+
+
+def host_of(url: str) -> str | None:
+    """The host name or IP address in a base URL; None if the URL is invalid."""
+    return urlsplit(url).hostname if _is_address(url) else None
+
+
+def _with_path(url: str, change: Callable[[str], str]) -> str:
+    """A base URL whose path, without a slash or a call of the API at its end, is replaced. An invalid one stays."""
+    if not _is_address(url):
+        return url
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=change(_CALL.sub("", parts.path.rstrip("/")).rstrip("/"))))
 
 
 def without_password(url: str) -> str:

@@ -12,7 +12,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 
 def base_url(endpoint: Endpoint) -> str:
     """The address that the paths of the APIs are added to."""
-    return endpoint.base_url or DEFAULT_URL
+    return endpoint.openai_url or DEFAULT_URL
 
 
 def provider_of(api: str, endpoint: Endpoint) -> str:
