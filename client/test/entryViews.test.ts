@@ -296,7 +296,8 @@ test("a conversation of an earlier window shows the state and the result of each
     { ...LINE, tool: "bash", text: "make", failed: true, result: "no rule\n(exit code 2, 0.1 s)" },
     { ...LINE, tool: "read_file", text: "a", result: "1\ta\n2\tb" },
   ];
-  store.addTranscript({ sessionId: plan.sessionId, phase: "idle", mode: "agent", plan, edits, transcript });
+  const model = { endpoint: "anthropic", model: "m", effort: "" };
+  store.addTranscript({ sessionId: plan.sessionId, phase: "idle", mode: "agent", model, plan, edits, transcript });
   assert.ok(store.active);
   assert.deepEqual(
     viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state, view.body.text]),

@@ -106,6 +106,19 @@ async def test_l14_a_cost_budget_without_a_price_is_reported_once(connect: Conne
             assert await run(model="claude-sonnet-5-5") == first
             assert await run(model="local-2", budget={"costUsd": 0}) == first
             assert len(await run(budget={"costUsd": 0.35})) == 2
+            price = {"local-3": {"inputPrice": 1, "outputPrice": 2}}
+            priced = await run(model="local-3", endpoints={"anthropic": {"models": price}})
+            assert len(priced) == 2
+
+
+async def test_l14_a_cost_budget_counts_with_the_prices_of_the_settings(connect: Connect) -> None:
+    """docs/plan.md L14: for a model that Fairlead does not know, the user's prices determine what a run costs."""
+    look = [say(Call("search", {"pattern": f"x{n}"}), usage={"input_tokens": 100_000}) for n in range(3)]
+    models = {"local-1": {"inputPrice": 2, "outputPrice": 4, "contextTokens": 1_000_000}}
+    settings = {"model": "local-1", "budget": {"costUsd": 0.35}, "endpoints": {"anthropic": {"models": models}}}
+    with FakeApi(turns=look) as api:
+        async with connect(api, settings=settings) as client:
+            assert "the run cost $0.40, and the budget is $0.35" in (await client.run())["message"]
 
 
 async def test_l14_each_run_has_at_least_one_round(connect: Connect) -> None:

@@ -28,7 +28,18 @@ DEADLINE = 100.0
 COMMAND = [sys.executable, "-m", "fairlead"]
 # makes the terminal the controlling terminal of the command, so that Ctrl-C and Ctrl-Z send signals
 IN_TERMINAL = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
-NOT_INHERITED = ("ANTHROPIC_", "FAIRLEAD_", "NO_COLOR", "FORCE_COLOR", "TTY_", "COLUMNS", "LINES", "TERM", "COLORTERM")
+NOT_INHERITED = (
+    "ANTHROPIC_",
+    "OPENAI_",
+    "FAIRLEAD_",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "TTY_",
+    "COLUMNS",
+    "LINES",
+    "TERM",
+    "COLORTERM",
+)
 
 
 @dataclass(frozen=True)

@@ -261,19 +261,21 @@ async def test_an_untrusted_workspace_gets_no_run(workspace: Path, replay: Repla
 
 
 async def test_the_model_is_tested_by_one_small_request(workspace: Path) -> None:
-    """docs/protocol.md, `agent/model/test`: works without trust, because nothing from the workspace is sent."""
+    """docs/protocol.md, `agent/models/try`: works without trust, because nothing from the workspace is sent."""
     (workspace / "AGENTS.md").write_text("secret rules")
     with FakeApi(turns=[Turn((Text("OK"),))], key="sk-right") as api:
         env = {"ANTHROPIC_API_KEY": "sk-wrong", "ANTHROPIC_BASE_URL": api.url}
         async with Client(workspace, env=env, trusted=False, settings={"model": "claude-x"}) as client:
-            error = await client.error("agent/model/test", {})
-            assert error.code == -32803 and "key" in error.message
+            tried = await client.request("agent/models/try", {})
+            assert (tried["works"], tried["model"]) == (False, "claude-x") and "key" in tried["message"]
             await client.request("agent/credentials", {"apiKey": "sk-right"})
-            assert await client.request("agent/model/test", {}) == {"model": "claude-x"}
+            tried = await client.request("agent/models/try", {})
+            assert (tried["works"], tried["model"]) == (True, "claude-x")
+            assert tried["message"].startswith("claude-x answered in ")
             sent = [json.dumps(request.body) for request in api.requests]
             assert sent and all(len(request) < 1000 and "secret" not in request for request in sent)
         async with Client(workspace, env={**env, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}) as client:
-            assert "127.0.0.1:9" in (await client.error("agent/model/test", {})).message
+            assert "127.0.0.1:9" in (await client.request("agent/models/try", {}))["message"]
 
 
 async def test_credentials_take_precedence_over_settings_and_environment(workspace: Path) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from fairlead.agent.model import Usage
+from fairlead.models.common.presets import presets
 from fairlead.models.common.prices import price_list, price_of, window_of
 
 
@@ -39,11 +40,16 @@ def test_a_version_of_a_model_is_recognized(name: str) -> None:
     assert window_of(name) == window_of("claude-sonnet-5-5")
 
 
+def test_a_version_of_another_providers_model_is_recognized() -> None:
+    """OpenAI's dates have hyphens."""
+    assert price_of("gpt-6.1-sol-2026-09-29") == price_of("gpt-6.1-sol") != price_of("gpt-6-sol")
+
+
 def test_every_row_is_complete() -> None:
     """Each model of the list has a price and a window, and the list has a date."""
-    date, rows = price_list()
-    assert date.startswith("20")
-    for name in rows:
+    assert price_list().date.startswith("20")
+    assert set(price_list().endpoints) <= set(presets())
+    for name in price_list().rows:
         assert price_of(name) is not None
         assert (window_of(name) or 0) > 0
 

@@ -9,14 +9,19 @@ from typing import Any
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
+from fairlead.app.model_catalog import EndpointModels
 from fairlead.edits.changeset import Changeset
 from fairlead.json_reader import to_json
 from fairlead.lsp import convert
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.models.common.models_list import ListedModel
+from fairlead.models.common.presets import ModelFacts
+from fairlead.models.common.prices import Price
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import support_by_item
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
@@ -35,8 +40,9 @@ from protocol.examples import (
 from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
+A_MODEL = ModelSelection("work", "模型-1", "high")
 THE_SESSIONS = (
-    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2),
+    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2, A_MODEL),
     Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
     Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
@@ -81,6 +87,7 @@ def requests() -> Iterator[Golden]:
         "sessionId": SESSION,
         "phase": "idle",
         "mode": "agent",
+        "model": convert.chosen_model(A_MODEL),
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
         "transcript": convert.transcript(A_TRANSCRIPT),
@@ -154,8 +161,24 @@ def requests() -> Iterator[Golden]:
     yield _answers("credentials.result", wire.CREDENTIALS, None)
     yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})
     yield _answers("warm.result", wire.WARM, None)
-    yield _asks("model.test.params", wire.TEST_MODEL, {})
-    yield _answers("model.test.result", wire.TEST_MODEL, {"model": "claude-sonnet-5-5"})
+    yield _asks("models.params", wire.MODELS, {"sessionId": SESSION, "refresh": True})
+    listed = ListedModel("模型-1", "模型 1", ModelFacts(32768, Price(0.5, 0.05, 0.5, 2.0), ("low", "high")), tools=True)
+    groups = [
+        EndpointModels("work", "公司", True, False, "", (listed,)),
+        EndpointModels("openai", "OpenAI", False, True, "No connection.", (ListedModel("m", "m"),)),
+    ]
+    models = {
+        "endpoints": list(map(convert.endpoint_models, groups)),
+        "chosen": convert.chosen_model(A_MODEL),
+        "recent": [convert.chosen_model(ModelSelection("openai", "m"))],
+    }
+    yield _answers("models.result", wire.MODELS, models)
+    choice = {"endpoint": "work", "model": "模型-1", "effort": "high"}
+    yield _asks("models.choose.params", wire.CHOOSE_MODEL, {**choice, "sessionId": SESSION})
+    yield _answers("models.choose.result", wire.CHOOSE_MODEL, choice)
+    yield _asks("models.try.params", wire.TRY_MODEL, choice)
+    tried: wire.TryResult = {"model": "模型-1", "works": False, "message": "The API key was refused."}
+    yield _answers("models.try.result", wire.TRY_MODEL, tried)
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
 
 

@@ -12,8 +12,10 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.errors import ToolError
 from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.target import Target
 from fairlead.session.server_context import ServerContext
@@ -71,8 +73,9 @@ class Editor:
         return None
 
 
-def no_model() -> ModelChoice:
-    raise AssertionError("this test must not use a model")
+def no_model(_: ModelSelection) -> ModelChoice:
+    """A model that refuses each request, because it has no key."""
+    return ModelChoice(Endpoint("none", 1, None, None, None, None))
 
 
 class SessionHarness:

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from fairlead.lsp import convert
 from fairlead.lsp.publish import Notifier
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
 from fairlead.session.errors import RequestRefused
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import record_page
 from fairlead.session.server_context import ServerContext
@@ -39,8 +41,9 @@ ODD: list[Any] = [
 deep = json.loads("[" * 900 + "]" * 900)
 
 
-def no_model() -> ModelChoice:
-    raise AssertionError("this test must not use a model")
+def no_model(_: ModelSelection) -> ModelChoice:
+    """A model that refuses each request, because it has no key."""
+    return ModelChoice(Endpoint("none", 1, None, None, None, None))
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

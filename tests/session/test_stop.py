@@ -68,7 +68,7 @@ class Desk:
         (workspace / "long.txt").write_text(LONG)
         user, layers, roots = ScriptedUser("allow_once"), CommandLayers(folder / "storage"), Roots.of(workspace)
         context = ServerContext(
-            Documents(), user, lambda: ModelChoice(endpoint), Settings(), layers=layers, roots=roots
+            Documents(), user, lambda _: ModelChoice(endpoint), Settings(), layers=layers, roots=roots
         )
         self.events: list[SessionEvent] = []
         self.session = Session("0123456789ab", "", roots, context, self.events.extend, Journals().in_memory())

@@ -139,7 +139,7 @@ async def test_l14_the_budget_excludes_the_question_about_a_language_server(tmp_
         context = ServerContext(
             Documents(),
             user,
-            lambda: ModelChoice(endpoint),
+            lambda _: ModelChoice(endpoint),
             settings,
             clock=lambda: user.time,
             layers=CommandLayers(tmp_path / "storage"),

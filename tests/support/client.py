@@ -82,7 +82,7 @@ class Client:
         self.settings = settings
         self.capabilities = capabilities
         self.trusted = trusted
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")}
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "OPENAI_"))}
         self.env |= env or {}
         self.answers: dict[str, Answer] = {
             "workspace/applyEdit": self.apply_edit,

@@ -17,17 +17,24 @@ export async function setUpModel(access: ModelAccess, server: AgentServer): Prom
 
 async function testModel(access: ModelAccess, server: AgentServer): Promise<void> {
   try {
-    const { model } = await withProgress({ title: t("Fairlead: waiting for the model's answer") }, async () => {
-      await server.sendApiKey();
-      return server.request(method.testModel, {});
-    });
+    const { model, works, message } = await withProgress(
+      { title: t("Fairlead: waiting for the model's answer") },
+      async () => {
+        await server.sendApiKey();
+        return server.request(method.tryModel, {});
+      },
+    );
+    if (!works) throw new Error(message);
     setContextKey("modelTested", true);
     const chosen = await showInformation(t("{0} answers.", model), t("Run Task"));
     if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {
     if (error instanceof NotStarted) return;
-    const message = t("The model cannot be used. {0}", messageOf(error));
-    const chosen = await showError(message, t("Choose Again"), t("Test Again"));
+    const chosen = await showError(
+      t("The model cannot be used. {0}", messageOf(error)),
+      t("Choose Again"),
+      t("Test Again"),
+    );
     if (chosen === t("Choose Again")) await setUpModel(access, server);
     if (chosen === t("Test Again")) await testModel(access, server);
   }

@@ -12,6 +12,7 @@ import type {
   SmallestSet,
   Edits,
   Changed,
+  ChosenModel,
   SessionList,
 } from "./protocolStates";
 
@@ -41,7 +42,9 @@ export const method = {
   commandRules: "agent/command/rules",
   credentials: "agent/credentials",
   warm: "agent/warm",
-  testModel: "agent/model/test",
+  models: "agent/models",
+  chooseModel: "agent/models/choose",
+  tryModel: "agent/models/try",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
@@ -139,8 +142,50 @@ export interface AdoptResult {
   readonly adopted: number;
 }
 
-export interface TestResult {
+/** A model that can be chosen. What is unknown is `null`. */
+export interface Model {
+  readonly name: string;
+  /** Its name for the user. */
+  readonly title: string;
+  /** The size of the window that Fairlead uses. */
+  readonly contextTokens: number | null;
+  /** US dollars per million tokens. */
+  readonly inputPrice: number | null;
+  readonly outputPrice: number | null;
+  /** Whether it can call tools. Fairlead needs them. */
+  readonly tools: boolean | null;
+  /** The levels of effort that it has; `[]`: none, or unknown. */
+  readonly efforts: readonly string[];
+}
+
+/** A server of models. */
+export interface Endpoint {
+  readonly name: string;
+  readonly title: string;
+  /** Whether it is on the server's machine or in the user's network. */
+  readonly local: boolean;
+  /** Whether its models need a key, and there is none. */
+  readonly needsKey: boolean;
+  /** Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered. */
+  readonly problem: string;
+  /** The chosen and described ones first. */
+  readonly models: readonly Model[];
+}
+
+export interface ModelsResult {
+  /** The one in use first. Without clouds, and local servers that do not run, unless they are set up. */
+  readonly endpoints: readonly Endpoint[];
+  /** The model of the session, or of a new one. */
+  readonly chosen: ChosenModel;
+  /** Other models that sessions use, the latest first. */
+  readonly recent: readonly ChosenModel[];
+}
+
+export interface TryResult {
   readonly model: string;
+  readonly works: boolean;
+  /** What happened, for the user: how long the answer took, or why there is none and what to do. */
+  readonly message: string;
 }
 
 export interface SavingParams {
@@ -219,6 +264,8 @@ export interface OpenedSession {
   readonly phase: Phase;
   /** The mode of the last run; `"agent"` before the first run. */
   readonly mode: Mode;
+  /** The model that the next run asks. */
+  readonly model: ChosenModel;
   readonly plan: Plan;
   readonly edits: Edits;
   /** The conversation, in order. */
@@ -712,6 +759,24 @@ export interface CredentialsParams {
   readonly baseUrl?: string;
 }
 
+export interface ModelsParams {
+  readonly sessionId?: string;
+  /** True: servers are asked again that were asked before. */
+  readonly refresh?: boolean;
+}
+
+/** What is left out, the settings decide. */
+export interface TryModelParams {
+  readonly endpoint?: string;
+  readonly model?: string;
+  readonly effort?: string;
+}
+
+export interface ChooseModelParams extends TryModelParams {
+  /** Without it, nothing changes: the settings are the default for new sessions. The answer says what they choose. */
+  readonly sessionId?: string;
+}
+
 export interface WarmParams {
   readonly sessionId?: string;
 }
@@ -1002,7 +1067,9 @@ export interface ClientRequests {
   readonly "agent/command/rules": { params: NoParams; result: PageResult };
   readonly "agent/credentials": { params: CredentialsParams; result: null };
   readonly "agent/warm": { params: WarmParams; result: null };
-  readonly "agent/model/test": { params: NoParams; result: TestResult };
+  readonly "agent/models": { params: ModelsParams; result: ModelsResult };
+  readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
+  readonly "agent/models/try": { params: TryModelParams; result: TryResult };
 }
 
 export interface ClientNotifications {

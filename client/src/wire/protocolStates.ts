@@ -338,6 +338,15 @@ export interface Changed {
   readonly patch: readonly PatchOperation[];
 }
 
+/** A model and where it is. */
+export interface ChosenModel {
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  readonly model: string;
+  /** How much the model thinks; empty: its default. */
+  readonly effort: string;
+}
+
 /** A session in the list. */
 export interface SessionRow {
   readonly sessionId: string;
@@ -358,6 +367,8 @@ export interface SessionRow {
   readonly total: number;
   /** Files with something to review. */
   readonly pendingFiles: number;
+  /** The model that its next run asks; `null`: not known before the session is loaded. */
+  readonly model: ChosenModel | null;
   /**
    * Another server has it open. The other fields are then as they were when this server read them, and `paused` can
    * also mean that the run continues there.

@@ -86,6 +86,8 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
+    cost: float | None = None
+    """US dollars, as the server said; None: it did not say it."""
 
     @property
     def tokens(self) -> int:
@@ -99,6 +101,7 @@ class Usage:
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.output_tokens + other.output_tokens,
+            None if self.cost is None and other.cost is None else (self.cost or 0) + (other.cost or 0),
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -108,6 +111,7 @@ class Usage:
             self.cache_read_tokens - other.cache_read_tokens,
             self.cache_write_tokens - other.cache_write_tokens,
             self.output_tokens - other.output_tokens,
+            None if self.cost is None and other.cost is None else (self.cost or 0) - (other.cost or 0),
         )
 
 

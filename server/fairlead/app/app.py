@@ -4,23 +4,26 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Request, Retrying
-from fairlead.app.endpoint import Credentials, choose_endpoint
+from fairlead.app.endpoint import Credentials, choose_endpoint, default_endpoint, endpoint_specs
+from fairlead.app.model_catalog import EndpointModels, ModelCatalog
 from fairlead.app.settings import read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
 from fairlead.gate.request import AskingEditor
 from fairlead.messages.parts import Message, Prompt
+from fairlead.models.common.presets import ModelFacts, presets
 from fairlead.models.common.prices import price_of
 from fairlead.models.factory import ModelChoice, open_model
-from fairlead.session.errors import RequestRefused
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import SessionEvent
+from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
@@ -86,6 +89,7 @@ class App:
             diagnostics, editor_code: see `ServerContext`.
         """
         self.credentials = Credentials()
+        self.catalog = ModelCatalog()
         self._front_end = front_end
         self._watcher = Watcher(self._changed_on_disk, self._others_changed)
         self._reported: set[str] = set()
@@ -152,13 +156,35 @@ class App:
             connecting = (await self.sessions.get(session_id)).warm()
         await asyncio.gather(self.context.layers.capability(roots), connecting)
 
-    async def test_model(self) -> str:
-        """Sends a small request to the model, so that the user knows whether the model answers. Returns its name.
+    async def list_models(self, session_id: str | None, *, refresh: bool) -> list[EndpointModels]:
+        """The models that can be chosen, by endpoint; that of the session, or of a new one, is the first.
+
+        Raises:
+            WrongRequest, RequestRefused: as `Sessions.get`.
+        """
+        settings = self.context.settings
+        selection = (await self.sessions.get(session_id)).selection if session_id else BY_SETTINGS
+        default = default_endpoint(settings, self.credentials)
+        return await self.catalog.groups(
+            endpoint_specs(settings),
+            lambda name: self._choose_model(ModelSelection(name)).endpoint,
+            selection.endpoint or default,
+            {default, *settings.endpoints},
+            refresh=refresh,
+        )
+
+    def check_selection(self, selection: ModelSelection) -> None:
+        """Raises WrongRequest if the endpoint does not exist."""
+        if selection.endpoint and selection.endpoint not in endpoint_specs(self.context.settings):
+            raise WrongRequest(self._choose_model(selection).endpoint.problem)
+
+    async def try_model(self, selection: ModelSelection) -> str:
+        """Sends a small request to a model, so that the user knows whether it answers. Returns its name.
 
         Raises:
             RequestRefused: the request failed, even if a run would send it again.
         """
-        model = open_model(self._choose_model())
+        model = open_model(self._choose_model(selection))
         request = Request(TEST_SYSTEM, (), [Message("user", (Prompt(TEST_PROMPT),))])
         try:
             async with contextlib.aclosing(model.stream(request)) as events:
@@ -171,11 +197,14 @@ class App:
             await model.aclose()
         return model.name
 
-    def warn_about_cost_limit(self) -> None:
+    def warn_about_cost_limit(self, selection: ModelSelection) -> None:
         """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""
         settings = self.context.settings
-        name = self._choose_model().endpoint.model
-        if settings.budget.cost_usd <= 0 or settings.replay or price_of(name) is not None:
+        if settings.budget.cost_usd <= 0 or settings.replay:
+            return
+        choice = self._choose_model(selection)
+        name, spec = choice.endpoint.model, presets().get(choice.endpoint.name)
+        if (spec and spec.reports_cost) or choice.facts.price or choice.listed.price or price_of(name):
             return
         text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
         if text not in self._reported:
@@ -192,10 +221,15 @@ class App:
         await self._watcher.close()
         await self.sessions.close()
 
-    def _choose_model(self) -> ModelChoice:
+    def _choose_model(self, selection: ModelSelection = BY_SETTINGS) -> ModelChoice:
         settings = self.context.settings
         replay = Path(os.path.expanduser(settings.replay)) if settings.replay else None
-        return ModelChoice(choose_endpoint(settings, self.credentials), replay)
+        endpoint = choose_endpoint(settings, self.credentials, selection=selection)
+        spec = endpoint_specs(settings).get(endpoint.name)
+        facts = spec.models.get(endpoint.model, ModelFacts()) if spec else ModelFacts()
+        if settings.context_tokens and not facts.context_tokens and selection == BY_SETTINGS:
+            facts = replace(facts, context_tokens=settings.context_tokens)
+        return ModelChoice(endpoint, replay, facts, self.catalog.facts(endpoint))
 
     def _changed_on_disk(self, paths: Collection[Path]) -> None:
         self.sessions.observe(paths)

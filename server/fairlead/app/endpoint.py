@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from fairlead.models.common.endpoint import Api, Cloud, Endpoint, host_of
 from fairlead.models.common.presets import DEFAULT, EndpointSpec, preset_at, presets
+from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.settings import Settings
 
 NO_SUCH_ENDPOINT = "There is no endpoint “{name}”. The setting endpoint must be one of: {names}."
@@ -59,14 +60,24 @@ def default_endpoint(settings: Settings, credentials: Credentials, env: Mapping[
     return DEFAULT
 
 
-def choose_endpoint(settings: Settings, credentials: Credentials, env: Mapping[str, str] = os.environ) -> Endpoint:
-    """The endpoint of the model that the settings choose.
+def choose_endpoint(
+    settings: Settings,
+    credentials: Credentials,
+    env: Mapping[str, str] = os.environ,
+    selection: ModelSelection = BY_SETTINGS,
+) -> Endpoint:
+    """The endpoint of the model that the user has selected, or that the settings choose.
 
+    The settings `baseUrl` and `model` are those of the endpoint that the settings choose, so another one has its own.
     Keys come from the credentials, else from the environment. The base URL comes from the credentials, else from the
     settings, else from the environment. A cloud gets neither a key nor ANTHROPIC_BASE_URL, because these belong to the
     Anthropic API.
     """
-    name = default_endpoint(settings, credentials, env)
+    default = default_endpoint(settings, credentials, env)
+    name = selection.endpoint or default
+    if name != default:
+        credentials = replace(credentials, base_url=None)
+        settings = replace(settings, endpoint=name, base_url="", model="")
     specs = endpoint_specs(settings)
     spec = specs.get(name) or EndpointSpec(name, name)
     replaced = credentials.base_url or settings.base_url
@@ -74,11 +85,13 @@ def choose_endpoint(settings: Settings, credentials: Credentials, env: Mapping[s
     base_url = replaced or own or env.get(spec.address_variable, "") or spec.base_url
     at_provider = spec.kind == "hosted" and host_of(base_url) is not None and host_of(base_url) == host_of(_usual(spec))
     api_key, auth_token = _keys(spec, settings, credentials, env)
-    model = settings.model or spec.model or (next(iter(spec.models)) if len(spec.models) == 1 else "")
+    model = (
+        selection.model or settings.model or spec.model or (next(iter(spec.models)) if len(spec.models) == 1 else "")
+    )
     return Endpoint(
         model=model,
         max_tokens=settings.max_tokens,
-        effort=settings.effort or None,
+        effort=selection.effort or settings.effort or None,
         base_url=None if spec.name == DEFAULT and base_url == _usual(spec) else base_url,
         api_key=api_key,
         auth_token=auth_token,
@@ -86,6 +99,7 @@ def choose_endpoint(settings: Settings, credentials: Credentials, env: Mapping[s
         max_silence=settings.max_silence_seconds,
         api=_api(spec, settings, at_provider=at_provider, is_replaced=bool(replaced)),
         headers=tuple(spec.headers.items()),
+        name=name,
         title=spec.title,
         api_path=spec.api_path if at_provider or not _usual(spec) else "/v1",
         at_provider=at_provider,

@@ -12,6 +12,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Location
+from fairlead.app.model_catalog import EndpointModels
 from fairlead.code.decode import Problem
 from fairlead.display import escape_to_one_line
 from fairlead.edits.diff import Hunk, changed_blocks
@@ -25,6 +26,7 @@ from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Line, Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
@@ -50,6 +52,32 @@ def saving(changed: SavingChanged) -> wire.SavingParams:
     return {"sessionId": changed.session_id, "saved": changed.saved}
 
 
+def chosen_model(model: ModelSelection) -> states.ChosenModelWire:
+    return {"endpoint": model.endpoint, "model": model.model, "effort": model.effort}
+
+
+def endpoint_models(group: EndpointModels) -> wire.EndpointWire:
+    return {
+        "name": group.name,
+        "title": group.title,
+        "local": group.is_local,
+        "needsKey": group.needs_key,
+        "problem": group.problem,
+        "models": [
+            {
+                "name": model.name,
+                "title": model.title,
+                "contextTokens": model.facts.context_tokens or None,
+                "inputPrice": model.facts.price.input if model.facts.price else None,
+                "outputPrice": model.facts.price.output if model.facts.price else None,
+                "tools": model.tools,
+                "efforts": list(model.facts.efforts),
+            }
+            for model in group.models
+        ],
+    }
+
+
 def session_row(row: Row) -> states.SessionRowWire:
     """A session in the list. Times are in UTC (ISO 8601)."""
     return {
@@ -60,6 +88,7 @@ def session_row(row: Row) -> states.SessionRowWire:
         "completed": row.completed,
         "total": row.total,
         "pendingFiles": row.pending_files,
+        "model": chosen_model(row.model) if row.model is not None else None,
         "openElsewhere": row.open_elsewhere,
     }
 

@@ -1,11 +1,12 @@
 """Creates the model that the settings select."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.agent.model import Model
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.presets import ModelFacts
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,10 @@ class ModelChoice:
     endpoint: Endpoint
     replay: Path | None = None
     """A recording to play in place of the endpoint."""
+    facts: ModelFacts = field(default=ModelFacts(), compare=False)
+    """What the user's settings say about the model. It takes precedence over what Fairlead and the server know."""
+    listed: ModelFacts = field(default=ModelFacts(), compare=False)
+    """What the server's list of models says about it, if it was read."""
 
 
 def open_model(choice: ModelChoice) -> Model:

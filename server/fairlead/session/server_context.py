@@ -10,6 +10,7 @@ from fairlead.gate.request import AskingEditor
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.session_model import SpareModel
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
@@ -29,7 +30,7 @@ class ServerContext:
 
     buffers: Buffers
     editor: AskingEditor
-    choose_model: Callable[[], ModelChoice]
+    choose_model: Callable[[ModelSelection], ModelChoice]
     settings: Settings
     layers: CommandLayers
     clock: Callable[[], float] = time.monotonic
@@ -63,6 +64,11 @@ class ServerContext:
     def opened_secrets(self) -> Sequence[str]:
         """The patterns of the files that look like secrets, and that the user opened."""
         return self.settings.secrets.allow
+
+    def resolved(self, selection: ModelSelection) -> ModelSelection:
+        """The selection with what the settings decide."""
+        endpoint = self.choose_model(selection).endpoint
+        return ModelSelection(endpoint.name, endpoint.model, endpoint.effort or "")
 
     def workspace(self) -> Roots:
         """The folders of the workspace.

@@ -19,6 +19,7 @@ from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.publisher import Publisher
 from fairlead.session.review.checks import UserChecks
 from fairlead.session.review.review import Review
@@ -132,6 +133,21 @@ class Session:
     def running(self) -> bool:
         """Whether there is a main run. It counts from its request until it has ended, even if it was stopped before."""
         return self.runs.is_active
+
+    @property
+    def selection(self) -> ModelSelection:
+        """The model that the user has chosen for this session."""
+        return self._agent_builder.selection
+
+    def select_model(self, selection: ModelSelection) -> None:
+        """The next run asks this model. A current run continues with its own."""
+        self._agent_builder.selection = selection
+        self.publish()
+
+    @property
+    def model(self) -> ModelSelection:
+        """The model that the next run asks."""
+        return self._context.resolved(self.selection)
 
     def change_folders(self, roots: Roots) -> None:
         """Continues with these folders. A sandboxed command that is already running still sees the earlier ones."""
@@ -274,6 +290,7 @@ class Session:
             phase=self.runs.phase,
             updated=self.updated,
             mode=self.runs.mode,
+            selection=self.selection,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
@@ -303,6 +320,7 @@ class Session:
         run counts as unfinished.
         """
         self.runs.adopt(state)
+        self._agent_builder.selection = state.selection
         self.updated = state.updated
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))

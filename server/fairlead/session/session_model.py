@@ -51,21 +51,19 @@ class SessionModel:
         self.window = Window()
         """The window of the current model. `for_run` replaces it when it replaces the model."""
 
-    def for_run(self, context_tokens: int) -> Model:
-        """The model that the user has chosen now. Opens it if the choice has changed, and begins a run in its window.
-
-        Args:
-            context_tokens: the size of its window; 0: the size that is known for the model. Ignored for a recording.
-        """
+    def for_run(self) -> Model:
+        """The model that the user has chosen now, opened if the choice has changed. Begins a run in its window."""
         choice = self._choose()
         if self._model is None or choice != self._choice:
             if self._model is not None:
                 closing = asyncio.ensure_future(self._model.aclose())
                 self._closing.add(closing)
                 closing.add_done_callback(self._closing.discard)
-            self._model, self._choice = self._spare.take(choice) or open_model(choice), choice
+            self._model = self._spare.take(choice) or open_model(choice)
             self.window = Window(choice.endpoint.is_hosted)
-        self.window.begin_run(context_tokens or window_of(self._model.name) if choice.replay is None else None)
+        self._choice = choice
+        known = choice.facts.context_tokens or window_of(self._model.name) or choice.listed.context_tokens or None
+        self.window.begin_run(known if choice.replay is None else None)
         return self._model
 
     @property
@@ -81,7 +79,11 @@ class SessionModel:
 
     def cost_of(self, usage: Usage) -> float | None:
         """The price in US dollars; None if it is not known, or before the first run."""
-        price = price_of(self._model.name) if self._model is not None else None
+        if usage.cost is not None:
+            return usage.cost
+        if self._model is None or self._choice is None:
+            return None
+        price = self._choice.facts.price or self._choice.listed.price or price_of(self._model.name)
         return price.of(usage) if price is not None else None
 
     async def aclose(self) -> None:

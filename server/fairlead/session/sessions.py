@@ -362,6 +362,11 @@ class Sessions:
         """The sessions, the one with the latest run first. Omits those that the server has not tried to load yet."""
         return rows(self, (row for _, row in self._unloaded.values()))
 
+    def update_list(self) -> None:
+        """Sends the list if it has changed. Call it after a change of the settings or of a session's model."""
+        if self._sessions:
+            self._schedule_list()
+
     def _schedule_list(self) -> None:
         if self._list_timer is None:
             self._list_timer = asyncio.get_running_loop().call_later(LIST_DELAY, self._publish_list)

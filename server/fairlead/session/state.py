@@ -26,6 +26,7 @@ from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.evidence.recorder import Inferred
+from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.feedback import PendingFeedback
 from fairlead.workspace.rejections import Rejected
 
@@ -67,6 +68,8 @@ class SessionState:
     """See `Session.updated`."""
     mode: Mode = "agent"
     """See `Session.mode`."""
+    selection: ModelSelection = BY_SETTINGS
+    """See `Session.selection`."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0

@@ -33,7 +33,9 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.COMMAND_RULES: (params.NoParams, wire.PageResult),
     wire.CREDENTIALS: (params.CredentialsParams, None),
     wire.WARM: (params.WarmParams, None),
-    wire.TEST_MODEL: (params.NoParams, wire.TestResult),
+    wire.MODELS: (params.ModelsParams, wire.ModelsResult),
+    wire.CHOOSE_MODEL: (params.ChooseModelParams, states.ChosenModelWire),
+    wire.TRY_MODEL: (params.TryModelParams, wire.TryResult),
 }
 
 CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}

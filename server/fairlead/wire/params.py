@@ -375,6 +375,25 @@ class CredentialsParams(TypedDict):
     """As the setting `baseUrl`, which it replaces."""
 
 
+class ModelsParams(TypedDict):
+    sessionId: NotRequired[str]
+    refresh: NotRequired[bool]
+    """True: servers are asked again that were asked before."""
+
+
+class TryModelParams(TypedDict):
+    """What is left out, the settings decide."""
+
+    endpoint: NotRequired[str]
+    model: NotRequired[str]
+    effort: NotRequired[str]
+
+
+class ChooseModelParams(TryModelParams):
+    sessionId: NotRequired[str]
+    """Without it, nothing changes: the settings are the default for new sessions. The answer says what they choose."""
+
+
 class WarmParams(TypedDict):
     sessionId: NotRequired[str]
 

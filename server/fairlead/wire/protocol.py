@@ -9,6 +9,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from fairlead.wire.states import (
     CheckResultWire,
+    ChosenModelWire,
     EditsWire,
     FileDiagnosticsWire,
     Phase,
@@ -44,7 +45,9 @@ PLAN_HISTORY = "agent/plan/history"
 COMMAND_RULES = "agent/command/rules"
 CREDENTIALS = "agent/credentials"
 WARM = "agent/warm"
-TEST_MODEL = "agent/model/test"
+MODELS = "agent/models"
+CHOOSE_MODEL = "agent/models/choose"
+TRY_MODEL = "agent/models/try"
 TRUST = "agent/trust"
 """The user trusts the workspace, or no longer does. A running session continues."""
 
@@ -182,8 +185,52 @@ class AdoptResult(TypedDict):
     """The number of moved sessions."""
 
 
-class TestResult(TypedDict):
+class ModelWire(TypedDict):
+    """A model that can be chosen. What is unknown is `null`."""
+
+    name: str
+    title: str
+    """Its name for the user."""
+    contextTokens: int | None
+    """The size of the window that Fairlead uses."""
+    inputPrice: float | None
+    """US dollars per million tokens."""
+    outputPrice: float | None
+    tools: bool | None
+    """Whether it can call tools. Fairlead needs them."""
+    efforts: list[str]
+    """The levels of effort that it has; `[]`: none, or unknown."""
+
+
+class EndpointWire(TypedDict):
+    """A server of models."""
+
+    name: str
+    title: str
+    local: bool
+    """Whether it is on the server's machine or in the user's network."""
+    needsKey: bool
+    """Whether its models need a key, and there is none."""
+    problem: str
+    """Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered."""
+    models: list[ModelWire]
+    """The chosen and described ones first."""
+
+
+class ModelsResult(TypedDict):
+    endpoints: list[EndpointWire]
+    """The one in use first. Without clouds, and local servers that do not run, unless they are set up."""
+    chosen: ChosenModelWire
+    """The model of the session, or of a new one."""
+    recent: list[ChosenModelWire]
+    """Other models that sessions use, the latest first."""
+
+
+class TryResult(TypedDict):
     model: str
+    works: bool
+    message: str
+    """What happened, for the user: how long the answer took, or why there is none and what to do."""
 
 
 class SavingParams(TypedDict):
@@ -262,6 +309,8 @@ class OpenedSession(TypedDict):
     phase: Phase
     mode: Mode
     """The mode of the last run; `"agent"` before the first run."""
+    model: ChosenModelWire
+    """The model that the next run asks."""
     plan: PlanWire
     edits: EditsWire
     transcript: list[LineWire]

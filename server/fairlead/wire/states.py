@@ -353,6 +353,16 @@ class ChangedWire(TypedDict):
     """Apply all, in order. The new `version` is among them."""
 
 
+class ChosenModelWire(TypedDict):
+    """A model and where it is."""
+
+    endpoint: str
+    """The name of the endpoint."""
+    model: str
+    effort: str
+    """How much the model thinks; empty: its default."""
+
+
 class SessionRowWire(TypedDict):
     """A session in the list."""
 
@@ -372,6 +382,8 @@ class SessionRowWire(TypedDict):
     """All items of its plan."""
     pendingFiles: int
     """Files with something to review."""
+    model: ChosenModelWire | None
+    """The model that its next run asks; `null`: not known before the session is loaded."""
     openElsewhere: bool
     """Another server has it open. The other fields are then as they were when this server read them, and `paused` can
     also mean that the run continues there.

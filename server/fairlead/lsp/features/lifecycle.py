@@ -11,8 +11,7 @@ from fairlead.lsp.server import AgentServer
 from fairlead.models.common.presets import DEFAULT
 from fairlead.session.errors import WrongRequest
 from fairlead.uris import file_path
-from fairlead.wire import protocol as wire
-from fairlead.wire.params import CredentialsParams, NoParams, TrustParams, WarmParams
+from fairlead.wire.params import CredentialsParams, TrustParams, WarmParams
 
 
 async def initialized(server: AgentServer, _: Any) -> None:
@@ -25,11 +24,6 @@ async def initialized(server: AgentServer, _: Any) -> None:
 async def warm(server: AgentServer, params: WarmParams) -> None:
     """`agent/warm`: prepares the next run of the named session, or of a new one if the params name none."""
     await server.app.warm(params.get("sessionId"))
-
-
-async def test_model(server: AgentServer, _: NoParams) -> wire.TestResult:
-    """`agent/model/test`: sends a small request to the model, so that the user knows whether the model answers."""
-    return {"model": await server.app.test_model()}
 
 
 def trust(server: AgentServer, params: Any) -> None:
@@ -55,6 +49,7 @@ def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersP
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`."""
     server.use_settings(params.settings)
+    server.sessions.update_list()
 
 
 async def credentials(server: AgentServer, params: CredentialsParams) -> None:

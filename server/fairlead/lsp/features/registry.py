@@ -5,7 +5,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp.connection import ClientConnection
-from fairlead.lsp.features import checks, documents, lifecycle, plan, review, runs, sessions
+from fairlead.lsp.features import checks, documents, lifecycle, models, plan, review, runs, sessions
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
 from fairlead.lsp.initialization import Initialization
@@ -38,7 +38,9 @@ REQUESTS: dict[str, Handler] = {
     wire.COMMAND_RULES: plan.command_rules,
     wire.CREDENTIALS: lifecycle.credentials,
     wire.WARM: lifecycle.warm,
-    wire.TEST_MODEL: lifecycle.test_model,
+    wire.MODELS: models.list_models,
+    wire.CHOOSE_MODEL: models.choose_model,
+    wire.TRY_MODEL: models.try_model,
 }
 
 STANDARD_REQUESTS: dict[str, Handler] = {

@@ -40,7 +40,7 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
     """
 
     def begin() -> None:
-        server.app.warn_about_cost_limit()
+        server.app.warn_about_cost_limit(session.selection)
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
     outcome = await session.run(run.task, begin)

@@ -39,6 +39,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> wire.Opene
         "sessionId": session.id,
         "phase": session.runs.phase,
         "mode": session.runs.mode,
+        "model": convert.chosen_model(session.model),
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
         "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),

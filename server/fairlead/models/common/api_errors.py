@@ -7,7 +7,7 @@ from fairlead.agent.errors import ErrorKind, ModelError
 from fairlead.json_values import fields_of, is_list
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import as_json, as_text, nonsense
-from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, describe, error_in, readable
+from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, describe, error_in, quote, readable
 from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
@@ -45,7 +45,7 @@ STATUSES: dict[int, str] = {
     529: "overloaded_error",
 }
 ADVICE: dict[str, str] = {
-    "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or ANTHROPIC_API_KEY.",
+    "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or {key_variable}.",
     "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
     "billing_error": (
         "The account has no credit left or is at its spend limit. Add credit, raise the limit or use another key."
@@ -113,7 +113,7 @@ class ApiErrors:
         """What happened and what to do, for a kind of error; None: there is none."""
         if name == "not_found_error":
             return f"Not found: check the model's name (“{self.endpoint.model}”) and the base URL."
-        return ADVICE.get(name)
+        return ADVICE[name].format(key_variable=self.endpoint.key_variable) if name in ADVICE else None
 
     def check_network(self) -> str:
         """What to check if there is no connection."""
@@ -136,6 +136,11 @@ class ApiErrors:
         """
         headers = error.response.headers
         return self._refusal(error.status_code, error.body, str(error.message), headers, has_images=has_images)
+
+    def of_answer(self, status: int, body: bytes, headers: Any) -> ModelError:
+        """Converts an HTTP error response to a request without an SDK."""
+        found = error_in(body)
+        return self._refusal(status, found, "" if found else quote(body) or "no reason given", headers)
 
     def _refusal(self, status: int, body: Any, message: str, headers: Any, *, has_images: bool = False) -> ModelError:
         said = self.said(error_message(body) or message)

@@ -74,6 +74,8 @@ class Endpoint:
     """None: it is found out from the server."""
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers of each request. They may contain secrets."""
+    name: str = ""
+    """The name of the endpoint in the settings."""
     title: str = ""
     """The name of the endpoint for the user; empty if it has none."""
     api_path: str = "/v1"
@@ -121,7 +123,12 @@ class Endpoint:
     @property
     def is_hosted(self) -> bool:
         """Whether a provider or a cloud runs the model."""
-        return self.at_provider or self.cloud is not None or self.base_url is None or self.host == PROVIDER_HOST
+        return self.at_provider or self.cloud is not None or self.is_anthropic
+
+    @property
+    def is_anthropic(self) -> bool:
+        """Whether it is Anthropic's own API."""
+        return self.cloud is None and (self.base_url is None or self.host == PROVIDER_HOST)
 
     @property
     def host(self) -> str | None:

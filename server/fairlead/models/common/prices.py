@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from fairlead.agent.model import Usage
 
-_VERSION = re.compile(r"([-@](\d{8}|latest|default))?(-v\d+(:\w+)*)?(\[1m\])?")
+_VERSION = re.compile(r"([-@](\d{8}|\d{4}-\d\d-\d\d|latest|default))?(-v\d+(:\w+)*)?(\[1m\])?")
 """The endings that a listed name may have: a date, Bedrock's version, or the mark of a longer window.
 
 A model with any other ending has no known price.
@@ -33,13 +33,26 @@ class Price:
         ) / 1_000_000
 
 
+@dataclass(frozen=True)
+class PriceList:
+    """The content of prices.yaml."""
+
+    date: str
+    endpoints: dict[str, tuple[str, ...]]
+    """The names of the models, without their versions, by the name of the endpoint."""
+    rows: dict[str, dict[str, float]]
+    """By the name of the model."""
+
+
 @cache
-def price_list() -> tuple[str, dict[str, dict[str, float]]]:
-    """The date of the list, and its rows by the model's name without its version."""
+def price_list() -> PriceList:
+    """The list, read once."""
     import yaml  # noqa: PLC0415  importing it would slow down every start
 
     content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
-    return str(content["date"]), content["models"]
+    models = content["models"]
+    rows = {name: row for of_endpoint in models.values() for name, row in of_endpoint.items()}
+    return PriceList(str(content["date"]), {endpoint: tuple(rows) for endpoint, rows in models.items()}, rows)
 
 
 def price_of(model: str) -> Price | None:
@@ -47,8 +60,8 @@ def price_of(model: str) -> Price | None:
     listed = _listed(model)
     if listed is None or not _VERSION.fullmatch(_plain(model), len(listed)):
         return None
-    row = price_list()[1][listed]
-    return Price(row["input"], row["cacheRead"], row["cacheWrite"], row["output"])
+    row = price_list().rows[listed]
+    return Price(row["input"], row["cacheRead"], row.get("cacheWrite", row["input"]), row["output"])
 
 
 def window_of(model: str) -> int | None:
@@ -57,12 +70,12 @@ def window_of(model: str) -> int | None:
     Counts every model whose name begins with a listed name as this listed model; None if there is no such name.
     """
     listed = _listed(model)
-    return int(price_list()[1][listed]["context"]) if listed is not None else None
+    return int(price_list().rows[listed]["context"]) if listed is not None else None
 
 
 def _listed(model: str) -> str | None:
     """The longest listed name that a model's name begins with; None if there is none."""
-    return max((name for name in price_list()[1] if _plain(model).startswith(name)), key=len, default=None)
+    return max((name for name in price_list().rows if _plain(model).startswith(name)), key=len, default=None)
 
 
 def _plain(model: str) -> str:

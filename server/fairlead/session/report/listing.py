@@ -7,6 +7,7 @@ from typing import Literal
 from fairlead.messages.parts import CONTEXT, Call, Message, Note, Prompt, Result, Text
 from fairlead.plan.evidence import Record
 from fairlead.plan.render import PlanUpdate
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
@@ -30,6 +31,8 @@ class Row:
     """The number of items of its plan."""
     pending_files: int
     """The number of files with undecided proposals."""
+    model: ModelSelection | None = None
+    """The model that its next run asks; None if it is not loaded."""
     open_elsewhere: bool = False
     """Whether another process has it open. The other fields are then from when its journal was read."""
 
@@ -72,7 +75,7 @@ def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool)
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
     progress = plan.completed, len(plan.items), len(state.changes)
-    return Row(session_id, state.title, state.updated, phase, *progress, open_elsewhere)
+    return Row(session_id, state.title, state.updated, phase, *progress, open_elsewhere=open_elsewhere)
 
 
 def _row(session: Session) -> Row:
@@ -85,6 +88,7 @@ def _row(session: Session) -> Row:
         completed=plan.completed,
         total=len(plan.items),
         pending_files=len(session.files.changes),
+        model=session.model,
     )
 
 

@@ -22,6 +22,7 @@ from fairlead.session.context.folders_note import FoldersNote
 from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
+from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_hook import FeedbackHook
 from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
@@ -49,11 +50,13 @@ class AgentBuilder:
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event], None]
+    selection: ModelSelection = BY_SETTINGS
+    """The model that the user has chosen for the session. The next run uses it."""
     run_id: str = ""
     """The id of the latest run; set it before the others learn of the run."""
 
     def __post_init__(self) -> None:
-        self._model = SessionModel(self.context.choose_model, self.context.spare_model)
+        self._model = SessionModel(lambda: self.context.choose_model(self.selection), self.context.spare_model)
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
@@ -94,7 +97,7 @@ class AgentBuilder:
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
-        model, run_id = self._model.for_run(settings.context_tokens), self.run_id
+        model, run_id = self._model.for_run(), self.run_id
 
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
