@@ -88,7 +88,7 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     helped = capsys.readouterr().out
     assert run_command_line([]) == 2
     assert capsys.readouterr().out == helped
-    for command in ("fairlead run", "fairlead demo", "fairlead verify", "fairlead serve"):
+    for command in ("fairlead run", "fairlead models", "fairlead demo", "fairlead verify", "fairlead serve"):
         assert command in helped
 
 

@@ -82,7 +82,9 @@ def test_the_rules_are_tested() -> None:
     assert [rule for rule in RULES if rule not in named] == []
 
 
-@pytest.mark.parametrize(("command", "section"), [("run", "Options"), ("verify", "Verifying a record")])
+@pytest.mark.parametrize(
+    ("command", "section"), [("run", "Options"), ("models", "Models"), ("verify", "Verifying a record")]
+)
 def test_the_page_has_the_options_of_the_command(
     command: str, section: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

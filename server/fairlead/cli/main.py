@@ -12,7 +12,8 @@ from fairlead.agent.errors import ModelError
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.demo import run_demo
-from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
+from fairlead.cli.models import run_models
+from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions, VerifyOptions
 from fairlead.cli.run import NOT_DONE, run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
@@ -36,6 +37,7 @@ A coding agent that shows its plan and changes no file until you accept the chan
 
 commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
+  fairlead models       list the models that you can choose
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
@@ -78,6 +80,20 @@ examples:
 
 exit codes: 0 done; 1 not done (an error, a limit, or a change that could not be
 applied); 2 incorrect usage, or nothing to continue; 130 stopped with Ctrl-C.
+"""
+MODELS_ABOUT = """\
+Lists the models that you can choose with --endpoint and --model: those of the
+endpoints whose key is set, of the servers on this machine that run, and known
+ones of the others. Each with the window that Fairlead uses, and its price in US
+dollars per million tokens, if they are known.
+"""
+MODELS_EXAMPLES = """\
+examples:
+  fairlead models
+  fairlead models --endpoint openrouter
+  fairlead models --base-url http://localhost:4000 --json
+
+exit codes: 0 listed; 1 the server could not be asked; 2 incorrect usage.
 """
 DEMO_ABOUT = """\
 Copies an example script into a temporary folder and plays a recorded conversation
@@ -147,6 +163,9 @@ def _run_command(
             case "run":
                 options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
                 return run(run_task(options, terminal, start_server))
+            case "models":
+                wanted = ModelsOptions(given.endpoint or "", given.base_url, given.json)
+                return run(run_models(wanted, terminal, start_server))
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
                 return run(run_demo(options, terminal, start_server))
@@ -249,6 +268,16 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="DANGEROUS: run the agent's commands without asking, with all your permissions",
     )
+    models = commands.add_parser(
+        "models",
+        description=MODELS_ABOUT,
+        epilog=MODELS_EXAMPLES,
+        formatter_class=raw,
+        usage="fairlead models [OPTIONS]",
+    )
+    models.set_defaults(parser=models)
+    _add_endpoint(models)
+    models.add_argument("--json", action="store_true", help="write the list as JSON")
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
     demo.set_defaults(parser=demo)
     demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder and keep it")

@@ -81,6 +81,21 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
+class ModelsOptions:
+    """The options of `fairlead models`."""
+
+    endpoint: str = ""
+    """Empty: all."""
+    base_url: str = ""
+    as_json: bool = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As for `RunOptions`."""
+        return {"endpoint": self.endpoint, "baseUrl": self.base_url}
+
+
+@dataclass(frozen=True)
 class DemoOptions:
     """The options of `fairlead demo`."""
 
