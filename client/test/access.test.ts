@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasAccess, settingsFor, urlProblem } from "../src/server/access";
+import { extraFor, hasAccess, settingsFor, urlProblem } from "../src/server/access";
 
 const none = { endpoint: "", baseUrl: "", replay: "" };
 
@@ -33,4 +33,16 @@ test("a base URL must be an HTTP or HTTPS URL", () => {
   assert.equal(urlProblem(" https://example.com/v1 "), undefined);
   for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
     assert.match(urlProblem(wrong) ?? "", /such as http/);
+});
+
+test("an endpoint with an API of OpenAI or in a cloud needs more packages", () => {
+  const extra = (endpoint: string, baseUrl = "", environment = {}): string | undefined =>
+    extraFor({ endpoint, baseUrl }, environment);
+  assert.deepEqual([extra(""), extra("anthropic"), extra("anthropic", "http://localhost:1")], Array(3).fill(undefined));
+  assert.deepEqual(
+    [extra("vertex"), extra("mistral"), extra("", "http://localhost:1")],
+    ["vertex", "openai", "openai"],
+  );
+  const both = { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a" };
+  assert.deepEqual([extra("", "", { OPENAI_API_KEY: "o" }), extra("", "", both)], ["openai", undefined]);
 });

@@ -36,6 +36,23 @@ export function hasAccess(
   return isNamed || given.some((value) => value !== undefined && value.trim() !== "");
 }
 
+/** The extra of the server's package that has the SDK of OpenAI. */
+const OPENAI_EXTRA = "openai";
+
+/**
+ * Returns the extra that the endpoint needs, by the server's rules; undefined: none. A server at a base URL may turn out
+ * to need none.
+ */
+export function extraFor(
+  { endpoint, baseUrl }: Pick<AccessSettings, "endpoint" | "baseUrl">,
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  if (CLOUDS.includes(endpoint)) return endpoint;
+  if (endpoint !== "" || baseUrl !== "") return endpoint === DEFAULT_ENDPOINT ? undefined : OPENAI_EXTRA;
+  const first = VARIABLES.find((name) => (environment[name] ?? "") !== "");
+  return first?.startsWith("OPENAI_") ? OPENAI_EXTRA : undefined;
+}
+
 /** A kind of access that the user chose, with what they entered. */
 export type AccessChoice =
   | { readonly kind: "key" }

@@ -19,8 +19,8 @@ const INSTALL_LIMIT = 10 * 60_000;
  */
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
-/** For each extra of the package, a module that it installs. An extra has the name of the endpoint that needs it. */
-const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth" };
+/** For each extra of the package, a module that it installs. */
+const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth", openai: "openai" };
 
 /** Where the packages come from, and which programs install them. */
 export interface Packages {

@@ -9,7 +9,7 @@ import { withProgress } from "../ui/show";
 import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, NEWEST, OLDEST, type Attempt, type Python } from "./python";
-import { configuredCloud, configuredProxy, configuredPython, configuredWheels } from "./settings";
+import { configuredExtra, configuredProxy, configuredPython, configuredWheels } from "./settings";
 
 /** How long the Python extension may take to answer, in milliseconds. */
 const PYTHON_EXTENSION_LIMIT = 3000;
@@ -24,17 +24,17 @@ export class NoPython extends Error {
 
 /**
  * Returns the Python executable of the server's environment. If the environment is missing or does not work, creates it
- * and shows the progress. Also installs the configured cloud's packages if they are missing. In a checkout, returns the
+ * and shows the progress. Also installs the packages of the configured endpoint if they are missing. In a checkout, returns the
  * executable in `.venv` without checking anything.
  *
  * Throws NoPython if there is no suitable Python, and any error of creating the environment. Does not throw if only the
- * cloud's packages cannot be installed.
+ * endpoint's packages cannot be installed.
  */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined) return venvPython(path.join(context.extensionPath, ".venv"));
   const folder = await environmentFolder(context, wheel);
-  if (!(await isEnvironmentReady(folder, configuredCloud()))) {
+  if (!(await isEnvironmentReady(folder, configuredExtra()))) {
     if (!(await isEnvironmentReady(folder))) await setUp(folder, wheel, log);
     await ensureExtra(context, log);
   }
@@ -44,7 +44,7 @@ export async function serverPython(context: vscode.ExtensionContext, log: vscode
 
 /**
  * Whether the server's environment seems to exist. It may still have to be created again if it does not work, and the
- * packages of a cloud may be missing.
+ * packages of an endpoint may be missing.
  */
 export async function isInstalled(context: vscode.ExtensionContext): Promise<boolean> {
   const wheel = bundledWheel(context.extensionPath);
@@ -54,21 +54,21 @@ export async function isInstalled(context: vscode.ExtensionContext): Promise<boo
 }
 
 /**
- * Installs the Python packages of the configured cloud if they are missing. Never throws: if the installation fails or
+ * Installs the Python packages that the configured endpoint needs if they are missing. Never throws: if the installation fails or
  * the user cancels it, the server still starts, and the first task reports what to install manually.
  */
 export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
-  const cloud = configuredCloud();
-  if (wheel === undefined || cloud === undefined) return;
+  const extra = configuredExtra();
+  if (wheel === undefined || extra === undefined) return;
   try {
     const folder = await environmentFolder(context, wheel);
-    if (await isEnvironmentReady(folder, cloud)) return;
+    if (await isEnvironmentReady(folder, extra)) return;
     await setUpWithProgress("Fairlead", log, async (report, signal) =>
-      addExtra(folder, packages(wheel, await findUv()), cloud, report, signal),
+      addExtra(folder, packages(wheel, await findUv()), extra, report, signal),
     );
   } catch (error) {
-    log.warn(`The packages for ${cloud} could not be installed: ${String(error)}`);
+    log.warn(`The packages for ${extra} could not be installed: ${String(error)}`);
   }
 }
 

@@ -72,7 +72,8 @@ export class AgentServer implements vscode.Disposable {
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration("fairlead")) return;
-        if (event.affectsConfiguration("fairlead.endpoint") && this.client) void ensureExtra(context, log);
+        const isMoved = ["endpoint", "baseUrl"].some((name) => event.affectsConfiguration(`fairlead.${name}`));
+        if (isMoved && this.client) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
         else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
       }),

@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 import { proxyVariables } from "./proxy";
-import { CLOUDS, DEFAULT_ENDPOINT } from "./access";
+import { CLOUDS, DEFAULT_ENDPOINT, extraFor } from "./access";
 import { SERVER_SETTINGS } from "./settingNames";
 
 /** Returns the server's settings. If the setting `replay` is empty, the server plays `recording` (empty: none). */
@@ -28,6 +28,12 @@ export function savesAfterAccept(): boolean {
 export function configuredEndpoint(): string {
   const endpoint = vscode.workspace.getConfiguration("fairlead").get<string>("endpoint", "");
   return endpoint === "" ? DEFAULT_ENDPOINT : endpoint;
+}
+
+/** The extra of the server's package that the model's endpoint needs, if any. */
+export function configuredExtra(): string | undefined {
+  const settings = vscode.workspace.getConfiguration("fairlead");
+  return extraFor({ endpoint: settings.get("endpoint", ""), baseUrl: settings.get("baseUrl", "") }, process.env);
 }
 
 /** The cloud that serves the model; undefined if the endpoint takes a key, as opposed to a sign-in. */
