@@ -32,12 +32,19 @@ def open_model(choice: ModelChoice) -> Model:
 
 
 def _open_endpoint(endpoint: Endpoint) -> Model:
-    if endpoint.api == "chat":
-        from fairlead.models.openai.chat import ChatModel  # noqa: PLC0415  only few need it
+    # imported here, because only few need more than the Messages API
+    match endpoint.api:
+        case "messages":
+            return MessagesApiModel(endpoint)
+        case "chat":
+            from fairlead.models.openai.chat import ChatModel  # noqa: PLC0415
 
-        return ChatModel(endpoint)
-    if endpoint.api == "responses":
-        from fairlead.models.openai.responses import ResponsesModel  # noqa: PLC0415  only few need it
+            return ChatModel(endpoint)
+        case "responses":
+            from fairlead.models.openai.responses import ResponsesModel  # noqa: PLC0415
 
-        return ResponsesModel(endpoint)
-    return MessagesApiModel(endpoint)
+            return ResponsesModel(endpoint)
+        case None:
+            from fairlead.models.finding import FoundModel  # noqa: PLC0415
+
+            return FoundModel(endpoint, _open_endpoint)
