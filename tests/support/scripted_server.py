@@ -116,9 +116,18 @@ class ScriptedServer(ABC):
     def respond(
         self, method: str, path: str, headers: Mapping[str, str], raw: bytes
     ) -> HttpError | Page | Raw | Json | list[Step]:
-        """Records a request and decides its answer: an error, a page, bytes, JSON, or the steps of a stream."""
+        """Records a request and decides its answer: an error, a page, bytes, JSON, or the steps of a stream.
+
+        An empty object asks which API is there. It gets its error, but counts neither as a request nor as a refusal.
+        """
         body, fault = read_body(raw)
         request = Request(headers, body, raw, time.monotonic(), method, path)
+        if raw == b"{}":
+            with self._changed:
+                known = len(self._refusals)
+                error = self._check(request, fault)
+                del self._refusals[known:]
+            return error or HttpError(400, "invalid_request_error", "model: Field required")
         with self._changed:
             self._requests.append(request)
             self._changed.notify_all()
