@@ -12,7 +12,7 @@ from fairlead.messages.parts import Call, Foreign, Image, Message, Note, Prompt,
 
 MAX_NAME = 64
 PHASE = "phase"
-"""The field of an answer's text that says whether it is the final one; it must go back to the server."""
+"""The field of a text that says whether it is the final answer. It goes back to the server."""
 PICTURES = "The pictures of the result of {call_id}:"
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
@@ -50,10 +50,7 @@ class ResponsesEncoder:
                 case Thinking(_, provider, item) if provider == self._provider and item:
                     yield dict(item)
                 case Foreign(provider, data) if provider == self._provider:
-                    if PHASE in data:
-                        phase = dict(data)
-                    else:
-                        yield dict(data)
+                    phase = dict(data)
                 case _:
                     pass
         if not any(isinstance(part, Text | Call) for part in message.parts):

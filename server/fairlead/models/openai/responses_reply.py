@@ -16,13 +16,14 @@ from fairlead.models.common.fields import Fields, nonsense
 from fairlead.models.common.reply_parts import MAX_ID, OpenPart, ReplyParts
 from fairlead.models.openai.responses_encode import PHASE
 
-Kind = Literal["text", "thinking", "call", "other"]
+Kind = Literal["text", "thinking", "call"]
 
 CUT_OFF = "max_output_tokens"
 STOPS: dict[str, Stop] = {CUT_OFF: "cut_off", "content_filter": "refused"}
 """Why an answer is incomplete."""
 KINDS: dict[str, Kind] = {"message": "text", "reasoning": "thinking", "function_call": "call"}
-"""The items that come in pieces."""
+"""The types of items. Others are ignored: a server sends them only for tools of its own, and Fairlead offers none."""
+PHASES = ("commentary", "final_answer")
 MAX_STOP_REASON = 100  # characters
 MAX_EXPLANATION = 500
 SEPARATOR = "\n\n"
@@ -81,7 +82,8 @@ class ResponsesReader:
         match kind:
             case "response.output_item.added":
                 item = event.fields("item", required=True)
-                self._begin(_kind_of(item), item.text("id", "", MAX_ID), event.value("output_index"), item)
+                if (begun := KINDS.get(item.text("type", ""))) is not None:
+                    self._begin(begun, item.text("id", "", MAX_ID), event.value("output_index"), item)
             case "response.output_item.done":
                 return self._complete(event)
             case "response.refusal.delta":
@@ -127,30 +129,27 @@ class ResponsesReader:
     def _complete(self, event: Fields) -> TextDelta | ThinkingDelta | None:
         """Takes the end of an item, which repeats all of it. Returns its text if it did not come in pieces."""
         item = event.fields("item", required=True)
-        kind = _kind_of(item)
+        kind = KINDS.get(item.text("type", ""))
+        if kind is None:
+            return None
         part = self._item(kind, event, item.text("id", "", MAX_ID))
         part.data["is_done"] = True
         match kind:
             case "text":
-                if item.value(PHASE) is not None:
-                    part.data["item"] = {PHASE: clean_text(item.text(PHASE))[:MAX_STOP_REASON]}
+                if (phase := item.text(PHASE, "")) in PHASES:
+                    part.data["item"] = {PHASE: phase}
                 if not self._refusal:
                     self._refuse("".join(each.text("refusal", "") for each in item.list("content")))
                 text = SEPARATOR.join(filter(None, (each.text("text", "") for each in item.list("content"))))
                 return self._parts.add(part, text) if text and not part.text.tell() else None
             case "thinking":
                 self._parts.count(part, item.size())
-                if item.value("encrypted_content") or item.value("content"):
-                    part.data["item"] = item.without("id", "status")
-                text = SEPARATOR.join(each.text("text", "") for each in (*item.list("summary"), *item.list("content")))
+                part.data["item"], text = _reasoning(item)
                 return self._parts.add(part, text) if text and not part.text.tell() else None
             case "call":
                 _name_call(part, item)
                 if not part.text.tell():
                     self._take_arguments(part, item)
-            case _:
-                self._parts.count(part, item.size())
-                part.data["item"] = item.without("id", "status")
         return None
 
     def _take_arguments(self, part: OpenPart, item: Fields) -> None:
@@ -202,13 +201,10 @@ class ResponsesReader:
             case "call":
                 call_id = data["call_id"] or data["id"] or f"call_{len(parts)}"
                 self._parts.add_call(item, call_id, data["name"], data["input"], is_whole=is_whole)
-            case "thinking":
+            case _:
                 text = clean_text(item.text.getvalue())
                 if text or data["item"]:
                     parts.append(Thinking(text, self._provider, data["item"]))
-            case _:
-                if data["item"]:
-                    parts.append(Foreign(self._provider, data["item"]))
 
     def _usage(self, response: Fields) -> Usage:
         """The tokens of the answer. On the wire, the input includes the cached tokens, and the output the reasoning."""
@@ -225,8 +221,23 @@ class ResponsesReader:
         )
 
 
-def _kind_of(item: Fields) -> Kind:
-    return KINDS.get(item.text("type", ""), "other")
+def _reasoning(item: Fields) -> tuple[dict[str, Any], str]:
+    """What goes back to the server for an item of reasoning, and its text.
+
+    Without an id, the server knows an item only by its encrypted content. A server that does not encrypt sends the
+    whole reasoning as content. If there is neither, nothing goes back.
+    """
+    encrypted = clean_text(item.text("encrypted_content", ""))
+    summary = [clean_text(part.text("text", "")) for part in item.list("summary")]
+    content = [clean_text(part.text("text", "")) for part in item.list("content")]
+    sent = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": text} for text in summary],
+        "encrypted_content": encrypted,
+    }
+    if content:
+        sent["content"] = [{"type": "reasoning_text", "text": text} for text in content]
+    return sent if encrypted or content else {}, SEPARATOR.join(filter(None, (*summary, *content)))
 
 
 def _name_call(part: OpenPart, item: Fields) -> None:
