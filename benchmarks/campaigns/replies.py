@@ -2,12 +2,13 @@
 
     --cases N    how many answers (default 20000)
     --seed S     another seed for the random answers
+    --api NAME   only the answers of this API: messages, chat or responses
 
-Each answer is a web page, an error with any status, headers and body, or a stream in which fields have other types
-and events are missing, repeated or moved (tests/support/nonsense.py). It is sent over HTTP, once, twice or to every
-attempt. The run must end with a message for the user and never with an internal error, and the next run must work with
-a history that the API accepts. The reader of recordings gets as many damaged recordings. The exit code is 1 if anything
-is wrong.
+Each API gets a third of the answers. Each answer is a web page, an error with any status, headers and body, or a stream
+in which fields have other types and events are missing, repeated or moved (tests/support/nonsense.py). It is sent over
+HTTP, once, twice or to every attempt. The run must end with a message for the user and never with an internal error,
+and the next run must work with a history that the API accepts. The reader of recordings gets as many damaged
+recordings. The exit code is 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -32,27 +34,40 @@ from fairlead.agent.events import Event, Text, Thinking
 from fairlead.agent.outcome import Outcome
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.http_model import HttpModel
 from fairlead.models.common.retry import MAX_ATTEMPTS
+from fairlead.models.openai.chat import ChatModel
+from fairlead.models.openai.responses import ResponsesModel
 from fairlead.models.recording import read_recording
 from support.bare_agent import BareAgent
 from support.fake_api import FakeApi, Raw, Turn
 from support.fake_api import Text as SaidText
-from support.nonsense import recordings, responses
+from support.fake_openai import FakeOpenAi
+from support.nonsense import APIS, http_responses, recordings
 
 BATCH = 250
 """Cases for one server. A server saves all requests, so it is replaced after this many."""
 DONE = Turn((SaidText("Done."),))
 MAX_MESSAGE = 3000
 # refusals that do not count: the stand-in does not know what it sent as bytes, or the block types of a later API
-UNKNOWABLE = ("signature", "thinking", "does not match any of the expected tags", "Input tag")
+UNKNOWABLE = ("signature", "thinking", "does not match any of the expected tags", "Input tag", "reasoning")
+UNKNOWABLE += ("could not be verified",)
+MODELS: dict[str, Callable[[Endpoint, Callable[[float], Awaitable[None]]], HttpModel]] = {
+    "messages": MessagesApiModel,
+    "chat": ChatModel,
+    "responses": ResponsesModel,
+}
 
 
 class NonsenseServer:
     """Answers with the `pending` responses, and then with `DONE`."""
 
-    def __init__(self) -> None:
+    def __init__(self, api: str) -> None:
         self.pending: list[Raw] = []
-        self.api = FakeApi(turns=[self._answer] * (BATCH * 20))
+        self.open_model = MODELS[api]
+        turns = [self._answer] * (BATCH * 20)
+        self.api = FakeApi(turns) if api == "messages" else FakeOpenAi(turns, server="vllm")
+        self.path = "" if api == "messages" else "/v1"
 
     def _answer(self, _: object) -> Raw | Turn:
         return self.pending.pop(0) if self.pending else DONE
@@ -63,8 +78,9 @@ async def converse(server: NonsenseServer, response: Raw, times: int) -> tuple[O
 
     The first `times` requests of the first run get `response`, all other requests a normal answer.
     """
-    endpoint = Endpoint("claude-opus-5-5", 1000, None, server.api.url, "test-key", None, max_silence=5)
-    model, seen = MessagesApiModel(endpoint, _at_once), list[Event]()
+    url = f"{server.api.url}{server.path}"
+    endpoint = Endpoint("claude-opus-5-5", 1000, None, url, "test-key", None, max_silence=5)
+    model, seen = server.open_model(endpoint, _at_once), list[Event]()
     agent = BareAgent(model, seen.append)
     try:
         server.pending = [response] * times
@@ -90,7 +106,7 @@ def check(server: NonsenseServer, response: Raw, times: int, endings: Counter[st
     shown = [event.text for event in seen if isinstance(event, Text | Thinking)]
     assert "".join([first.message, *shown]).encode()
     refused = [text for text in server.api.refusals[before:] if not any(part in text for part in UNKNOWABLE)]
-    assert refused == []
+    assert refused == [], refused
     if len(server.api.refusals) == before:
         assert (second.stop_reason, second.message) == ("end_turn", "Done."), second
 
@@ -109,16 +125,16 @@ def check_recording(path: Path, data: bytes, endings: Counter[str]) -> None:
         assert str(path) in refused.message and refused.message.encode()
 
 
-def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
+def batch(folder: Path, cases: int, number: int, endings: Counter[str], api: str) -> None:
     """Checks answers and recordings. Raises the error that hypothesis found, with its smallest example."""
-    server = NonsenseServer()
+    server = NonsenseServer(api)
     path = folder / "odd.replay.yaml"
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     limits = settings(max_examples=cases, database=None, deadline=None, suppress_health_check=slow)
 
     @seed(number)
     @limits
-    @given(responses(), st.sampled_from([1, 1, 2, MAX_ATTEMPTS]))
+    @given(http_responses(api), st.sampled_from([1, 1, 2, MAX_ATTEMPTS]))
     def answers(response: Raw, times: int) -> None:
         check(server, response, times, endings)
 
@@ -133,12 +149,13 @@ def batch(folder: Path, cases: int, number: int, endings: Counter[str]) -> None:
     files()
 
 
-def campaign(folder: Path, cases: int, number: int) -> Counter[str]:
+def campaign(folder: Path, cases: int, number: int, apis: Sequence[str] = APIS) -> Counter[str]:
     """Runs the cases in batches. Returns how many cases ended in each way."""
     logging.getLogger("fairlead").setLevel(logging.CRITICAL)
     endings = Counter[str]()
     for done in range(0, cases, BATCH):
-        batch(folder, min(BATCH, cases - done), number * 1_000_000 + done, endings)
+        api = apis[done // BATCH % len(apis)]
+        batch(folder, min(BATCH, cases - done), number * 1_000_000 + done, endings, api)
         print(f"{min(done + BATCH, cases)} cases: {dict(endings)}", flush=True)
     return endings
 
@@ -147,10 +164,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--api", choices=APIS)
     given = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fairlead-replies-") as folder:
-        endings = campaign(Path(folder), given.cases, given.seed)
+        endings = campaign(Path(folder), given.cases, given.seed, [given.api] if given.api else APIS)
     print(f"{given.cases} answers and recordings in {time.monotonic() - began:.0f} s: {dict(endings)}")
     return 0
 

@@ -14,12 +14,18 @@ import hypothesis.strategies as st
 
 from .fake_api import Call, Raw, Text, Thinking, Turn
 from .fake_api.turns import Envelope, Event, steps
+from .fake_openai import chat, responses
 
 Json = dict[str, Any]
 Path = tuple[Any, ...]
 
+APIS = ("messages", "chat", "responses")
 DEEP = "@deep@"
 """A placeholder for a list of 900 levels, which `json.dumps` would not write."""
+DONE = "@done@"
+"""A placeholder for the text with which a stream of OpenAI's APIs ends; it is no JSON."""
+ASKED = {"model": "m", "stream_options": {"include_usage": True}, "reasoning": {"summary": "auto"}}
+"""What the streams of OpenAI's APIs answer."""
 TURNS = (
     Turn((Text("Hello, 世界 🚀."),), chunk=4),
     Turn((Thinking("Hm."), Text("I look."), Call("todo", {"items": [{"content": "a", "status": "pending"}]}))),
@@ -53,6 +59,36 @@ EXTRA_EVENTS: list[Any] = [
     None,
     10**400,
     float("nan"),
+]
+OPENAI_EVENTS: list[Any] = [
+    DONE,
+    {"error": {"code": ["x"], "type": 7, "message": {"a": [DEEP]}}},
+    {"error": "prompt is too long: 90000000000000000000000 tokens > 0 maximum"},
+    {
+        "choices": [
+            {"index": 0, "delta": {"tool_calls": [{"index": 10**30, "id": "", "function": {"arguments": DEEP}}]}}
+        ]
+    },
+    {"choices": [{"delta": {"tool_calls": [{"function": {"name": "x", "arguments": {"a": DEEP}}}] * 3}}]},
+    {"choices": [{"delta": {"reasoning_details": [{"type": DEEP, "text": "a"}], "reasoning": "b"}}]},
+    {"choices": [{"delta": {"content": [{"type": "thinking", "thinking": [{"text": 7}]}]}, "finish_reason": "stop"}]},
+    {
+        "choices": [{"finish_reason": "length", "delta": None, "message": {"content": "x"}}],
+        "usage": {"prompt_tokens": 1},
+    },
+    {"type": "error", "code": {}, "message": DEEP},
+    {"type": "response.failed", "response": {"error": {"code": "insufficient_quota", "message": None}}},
+    {"type": "response.incomplete", "response": {"incomplete_details": {"reason": DEEP}}},
+    {"type": "response.output_item.added", "output_index": -1, "item": {"type": "new", "a": DEEP}},
+    {
+        "type": "response.output_item.done",
+        "output_index": "1",
+        "item": {"type": "function_call", "arguments": {"a": DEEP}},
+    },
+    {"type": "response.output_item.done", "item": {"type": "reasoning", "encrypted_content": DEEP, "summary": [{}]}},
+    {"type": "response.completed", "response": {"output": [{"type": "message", "content": [{"text": "\ud800"}]}]}},
+    {"type": "response.refusal.delta", "delta": "\ud800" * 900},
+    {"type": "response.content_part.added", "content_index": 10**30},
 ]
 ERROR_BODIES: list[Any] = [
     {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: 5 > 3, which is the maximum"}},
@@ -162,7 +198,8 @@ RECORDING: Json = {
 
 def dumped(value: Any) -> bytes:
     """JSON as a careless server writes it: with NaN, halves of surrogate pairs, and deep lists."""
-    return json.dumps(value).replace(f'"{DEEP}"', "[" * 900 + "]" * 900).encode()
+    text = json.dumps(value).replace(f'"{DEEP}"', "[" * 900 + "]" * 900)
+    return text.replace(f'"{DONE}"', "[DONE]").encode()
 
 
 def _paths(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -192,10 +229,18 @@ def _changed(draw: st.DrawFn, value: Any, odd: list[Any], most: int) -> Any:
     return value
 
 
-def known_events(turn: Turn) -> list[Any]:
+def known_events(turn: Turn, api: str = "messages") -> list[Any]:
     """The events of a valid stream, with a count for everything that is counted."""
-    envelope = Envelope(usage=USAGE, context_management=EDITS)
-    return [step.data for step in steps(turn, envelope) if isinstance(step, Event)]
+    match api:
+        case "chat":
+            found = chat.events(turn, ASKED, chat.servers()["vllm"], "c1")
+            return [DONE if event is chat.DONE else event.data for event in found]
+        case "responses":
+            stream = responses.Stream({**ASKED, "include": [responses.ENCRYPTED]}, "r1", lambda prefix: f"{prefix}_1")
+            return [event.data for event in stream.events(turn)]
+        case _:
+            envelope = Envelope(usage=USAGE, context_management=EDITS)
+            return [step.data for step in steps(turn, envelope) if isinstance(step, Event)]
 
 
 def with_each_value(valid: Any, odd: list[Any]) -> Iterator[Any]:
@@ -221,14 +266,15 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 
 
 @st.composite
-def events(draw: st.DrawFn) -> list[Any]:
+def events(draw: st.DrawFn, api: str = "messages") -> list[Any]:
     """The events of one stream: values replaced, events left out, repeated, moved and added."""
-    stream: list[Any] = draw(_changed(known_events(draw(st.sampled_from(TURNS))), ODD_VALUES, 3))
+    extra = EXTRA_EVENTS if api == "messages" else [*OPENAI_EVENTS, *EXTRA_EVENTS]
+    stream: list[Any] = draw(_changed(known_events(draw(st.sampled_from(TURNS)), api), ODD_VALUES, 3))
     for _ in range(draw(st.integers(0, 2))):
         at, to = draw(st.integers(0, len(stream))), draw(st.integers(0, len(stream)))
         match draw(st.sampled_from(["add", "repeat", "move", "drop"])):
             case "add":
-                stream.insert(to, draw(st.sampled_from(EXTRA_EVENTS)))
+                stream.insert(to, draw(st.sampled_from(extra)))
             case "repeat":
                 stream[to:to] = stream[at : at + 1]
             case "move":
@@ -241,20 +287,20 @@ def events(draw: st.DrawFn) -> list[Any]:
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> bytes:
+def streams(draw: st.DrawFn, api: str = "messages") -> bytes:
     """The bytes of one stream."""
     end = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
-    data = b"".join(b"event: x%bdata: %b%b%b" % (end, dumped(event), end, end) for event in draw(events()))
+    data = b"".join(b"event: x%bdata: %b%b%b" % (end, dumped(event), end, end) for event in draw(events(api)))
     return draw(damaged(data))
 
 
 @st.composite
-def responses(draw: st.DrawFn) -> Raw:
+def http_responses(draw: st.DrawFn, api: str = "messages") -> Raw:
     """A whole HTTP response: mostly streams, but also pages, and errors with any status and body."""
     headers = dict(draw(st.lists(st.sampled_from(HEADERS), max_size=2))) if draw(st.integers(0, 3)) == 0 else {}
     match draw(st.sampled_from(["stream", "stream", "stream", "page", "error"])):
         case "stream":
-            return Raw(draw(streams()), headers)
+            return Raw(draw(streams(api)), headers)
         case "page":
             return Raw(draw(damaged(draw(st.sampled_from(PAGES)))), headers, draw(st.sampled_from(STATUSES)))
         case _:
