@@ -87,9 +87,7 @@ class ChatReader:
         self._calls.complete(self._provider)
         parts += self._parts.parts
         usage = self._counted or Usage(output_tokens=self._parts.estimated_tokens)
-        self.reply = Reply(
-            parts, self._stop(), self._finish, usage + Usage(requests=1), explanation=self._refusal[:MAX_EXPLANATION]
-        )
+        self.reply = Reply(parts, self._stop(), self._finish, usage + Usage(requests=1), explanation=self._refusal)
 
     def _stop(self) -> Stop:
         """Why the answer ended. Some servers say “stop” although there are calls, or “tool_calls” without any."""
@@ -114,7 +112,7 @@ class ChatReader:
         thinking = self._add_thinking(delta)
         for call in delta.list("tool_calls"):
             self._calls.add(call)
-        self._refusal += clean_text(delta.text("refusal", ""))
+        self._refusal += clean_text(delta.text("refusal", ""))[: MAX_EXPLANATION - len(self._refusal)]
         text, thought = _content(delta)
         text = self._add_text(text)
         self._finish = clean_text(choice.text("finish_reason", ""))[:MAX_STOP_REASON] or self._finish

@@ -55,6 +55,10 @@ class ResponsesReader:
         self._provider, self._limit = provider, limit
         self._parts = ReplyParts()
         self._items: list[OpenPart] = []
+        self._open: list[OpenPart] = []
+        """Those whose end has not arrived, the latest one first."""
+        self._closed: set[tuple[Kind, str]] = set()
+        """The kinds and ids of the others. Some servers repeat the end of an item."""
         self._refusal = ""
         self.reply: Reply | None = None
 
@@ -105,12 +109,13 @@ class ResponsesReader:
 
     def _begin(self, kind: Kind, item_id: str, index: Any, item: Fields | None = None) -> OpenPart:
         place = index if type(index) is int else None
-        part = OpenPart(kind, {"id": item_id, "index": place, "is_done": False, "item": dict[str, Any]()})
+        part = OpenPart(kind, {"id": item_id, "index": place, "item": dict[str, Any]()})
         if kind == "call":
             part.data |= {"call_id": "", "name": "", "input": None}
         if item is not None and kind == "call":
             _name_call(part, item)
         self._items.append(self._parts.begin(part, len(item_id)))
+        self._open.insert(0, part)
         return part
 
     def _item(self, kind: Kind, event: Fields, item_id: str = "") -> OpenPart:
@@ -120,7 +125,7 @@ class ResponsesReader:
         """
         item_id = item_id or event.text("item_id", "", MAX_ID)
         index = event.value("output_index")
-        items = [item for item in reversed(self._items) if item.kind == kind and not item.data["is_done"]]
+        items = [item for item in self._open if item.kind == kind]
         with_id = (item for item in items if item_id and item.data["id"] == item_id)
         with_index = (item for item in items if index is not None and item.data["index"] == index)
         found = next(chain(with_id, with_index, items), None)
@@ -129,11 +134,12 @@ class ResponsesReader:
     def _complete(self, event: Fields) -> TextDelta | ThinkingDelta | None:
         """Takes the end of an item, which repeats all of it. Returns its text if it did not come in pieces."""
         item = event.fields("item", required=True)
-        kind = KINDS.get(item.text("type", ""))
-        if kind is None:
+        kind, item_id = KINDS.get(item.text("type", "")), item.text("id", "", MAX_ID)
+        if kind is None or (kind, item_id) in self._closed:
             return None
-        part = self._item(kind, event, item.text("id", "", MAX_ID))
-        part.data["is_done"] = True
+        part = self._item(kind, event, item_id)
+        self._open.remove(part)
+        self._closed |= {(kind, item_id)} if item_id else set()
         match kind:
             case "text":
                 if (phase := item.text(PHASE, "")) in PHASES:
@@ -168,12 +174,12 @@ class ResponsesReader:
             self._take_output(response)
         self._items.sort(key=lambda item: -1 if item.data["index"] is None else item.data["index"])
         for item in self._items:
-            self._add(item, is_whole=is_whole or item.data["is_done"])
+            self._add(item, is_whole=is_whole or item not in self._open)
         parts = self._parts.parts
         if not is_whole and parts and isinstance(parts[-1], Thinking):  # without what must follow it
             parts[-1] = Thinking(parts[-1].text, self._provider, {})
         usage = self._usage(response)
-        if is_whole and usage.output_tokens >= self._limit:
+        if is_whole and response.fields("usage").count("output_tokens", 0) >= self._limit:
             is_whole, reason = False, CUT_OFF
         has_calls = any(item.kind == "call" for item in self._items)
         stop: Stop = ("calls" if has_calls else "done") if is_whole else STOPS.get(reason, "unknown")
