@@ -83,6 +83,8 @@ def client_for(answer: Answer, folder: Path, port: int) -> Client:
     url = f"{answer.scheme}://127.0.0.1:{port}"
     settings: dict[str, Any] = {"maxSilenceSeconds": answer.silence}
     env = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": url}
+    if answer.api:
+        settings |= {"endpoint": "own", "model": "m", "endpoints": {"own": {"api": answer.api, "baseUrl": f"{url}/v1"}}}
     if answer.cloud:
         settings |= {"endpoint": answer.cloud, "model": "x", "baseUrl": url, "cloud": {"region": "eu-central-1"}}
         env |= {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
@@ -91,7 +93,7 @@ def client_for(answer: Answer, folder: Path, port: int) -> Client:
 
 async def attack(answer: Answer, folder: Path) -> Figures:
     """Sends one answer through a new server."""
-    figures, done = Figures(), DEFAULTS[answer.cloud]
+    figures, done = Figures(), DEFAULTS[answer.cloud or answer.api]
     with RawServer(done) as server:
         async with client_for(answer, folder, server.port) as client:
             session = (await client.request("agent/sessions/create", {}))["sessionId"]

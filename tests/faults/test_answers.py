@@ -9,6 +9,8 @@ import pytest
 from fairlead.agent.events import Event
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Cloud, Endpoint
+from fairlead.models.openai.chat import ChatModel
+from fairlead.models.openai.responses import ResponsesModel
 from faults.answers import ANSWERS, DEFAULTS, Answer
 from support.bare_agent import BareAgent
 from support.raw_server import RawServer
@@ -30,7 +32,8 @@ async def agent_for(answer: Answer, server: RawServer, seen: list[Event]) -> Asy
     endpoint = Endpoint(
         "claude-opus-5-5", 1000, None, base_url, "test-key", None, cloud=cloud, max_silence=answer.silence
     )
-    model = MessagesApiModel(endpoint, _at_once)
+    models = {"": MessagesApiModel, "chat": ChatModel, "responses": ResponsesModel}
+    model = models[answer.api](endpoint, _at_once)
     try:
         yield BareAgent(model, seen.append)
     finally:
@@ -79,7 +82,7 @@ async def test_fault_160_an_answer_ends_the_run_as_it_must(answer: Answer, monke
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     seen = list[Event]()
-    with RawServer(DEFAULTS[answer.cloud]) as server:
+    with RawServer(DEFAULTS[answer.cloud or answer.api]) as server:
         server.answers = [answer.parts] * answer.tries
         async with agent_for(answer, server, seen) as agent:
             async with ticking() as ticks:
@@ -98,7 +101,7 @@ async def test_fault_160_an_answer_ends_the_run_as_it_must(answer: Answer, monke
 @pytest.mark.parametrize("answer", ENDLESS)
 async def test_fault_160_a_stop_ends_an_answer_that_may_last_for_ever(answer: Answer) -> None:
     """docs/faults.md 160: a server may send comments as long as it likes. A stop ends the run; the next one works."""
-    with RawServer(DEFAULTS[answer.cloud]) as server:
+    with RawServer(DEFAULTS[answer.cloud or answer.api]) as server:
         server.answers = [answer.parts]
         async with agent_for(answer, server, []) as agent, ticking() as ticks:
             running = asyncio.ensure_future(agent.run("hi"))

@@ -54,6 +54,8 @@ class Answer:
     """The setting `maxSilenceSeconds`."""
     scheme: str = "http"
     cloud: str = ""
+    api: str = ""
+    """`chat` or `responses`; empty: the Messages API."""
     ends: bool = True
     """False for an answer that a server may send for ever: only a stop ends it."""
     slow: bool = False
@@ -161,7 +163,7 @@ def many(part: Callable[[int], bytes], count: int) -> Parts:
 
 
 DEFAULTS = {"": once(head(), DONE), "bedrock": frames(*map(chunk_frame, events_of(DONE)))}
-"""What follows an answer, by `Answer.cloud`."""
+"""What follows an answer of the Messages API, by `Answer.cloud`."""
 
 # objects that take 27 times as much memory as bytes
 DENSE_LIST = [{"": 0}] * 200_000
