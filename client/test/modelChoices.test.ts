@@ -6,14 +6,14 @@ const labels = (...given: Parameters<typeof modelChoices>): string[] =>
   modelChoices(...given).map((row) => (row.kind === "setting" && row.isCurrent ? `✓ ${row.label}` : row.label));
 
 test("the current model and effort have a check mark, and each model is there once", () => {
-  const shown = labels("b", "high", ["a", "b", ""]);
-  assert.deepEqual(shown.slice(1, 4), ["✓ b", "a", "Other Model..."]);
+  const shown = labels("b", "high", ["a", "b"]);
+  assert.deepEqual(shown.slice(1, 5), ["✓ b", "a", "Default model", "Other Model..."]);
   const efforts = ["The model's default", "Low", "Medium", "✓ High", "Extra High", "Maximum"];
-  assert.deepEqual(shown.slice(5, 11), efforts);
+  assert.deepEqual(shown.slice(6, 12), efforts);
 });
 
 test("a current effort that is not in the list of efforts is also a choice", () => {
-  assert.deepEqual(labels("a", "minimal", []).slice(4, 11), [
+  assert.deepEqual(labels("a", "minimal", []).slice(5, 12), [
     "The model's default",
     "Low",
     "Medium",
@@ -27,7 +27,7 @@ test("a current effort that is not in the list of efforts is also a choice", () 
 test("the model's label has the effort if one is set", () => {
   assert.deepEqual(
     [modelLabel("a", ""), modelLabel("a", "low"), modelLabel("a", "minimal"), modelLabel("", "low")],
-    ["a", "a · Low", "a · minimal", ""],
+    ["a", "a · Low", "a · minimal", "Default model · Low"],
   );
 });
 

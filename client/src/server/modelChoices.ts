@@ -24,19 +24,21 @@ const EFFORT_LABELS: Record<string, string> = {
   max: t("Maximum"),
 };
 
+const DEFAULT_MODEL = t("Default model");
+
 /**
- * Returns the rows of the list. `known` are the models that were chosen before, and the default. The current values
- * have a check mark.
+ * Returns the rows of the list. `known` are the models that were chosen before; "" is the endpoint's default. The
+ * current values have a check mark.
  */
 export function modelChoices(model: string, effort: string, known: readonly string[]): ModelChoice[] {
-  const models = [...new Set([model, ...known])].filter((name) => name !== "");
+  const models = [...new Set([model, ...known, ""])];
   const efforts = [...new Set([...EFFORTS, effort])];
   const row = (name: "model" | "effort", value: string, label: string): ModelChoice => {
     return { kind: "setting", name, value, label, isCurrent: value === (name === "model" ? model : effort) };
   };
   return [
     { kind: "heading", label: t("Model") },
-    ...models.map((name) => row("model", name, name)),
+    ...models.map((name) => row("model", name, name === "" ? DEFAULT_MODEL : name)),
     { kind: "other", label: t("Other Model...") },
     { kind: "heading", label: t("Effort: how much the model thinks, if it supports this") },
     ...efforts.map((level) => row("effort", level, EFFORT_LABELS[level] ?? level)),
@@ -45,9 +47,10 @@ export function modelChoices(model: string, effort: string, known: readonly stri
   ];
 }
 
-/** Returns the model and, unless it is the default, the effort: `NAME · High`. Empty if no model is set. */
+/** Returns the model and, unless it is the default, the effort: `NAME · High`. */
 export function modelLabel(model: string, effort: string): string {
-  return effort === "" || model === "" ? model : `${model} · ${EFFORT_LABELS[effort] ?? effort}`;
+  const name = model === "" ? DEFAULT_MODEL : model;
+  return effort === "" ? name : `${name} · ${EFFORT_LABELS[effort] ?? effort}`;
 }
 
 /** Returns the chosen models, the new one first, without the oldest if there are more than five. */

@@ -14,8 +14,7 @@ export async function switchModel(memory: vscode.Memento): Promise<void> {
   const settings = vscode.workspace.getConfiguration("fairlead");
   const current = { model: settings.get("model", ""), effort: settings.get("effort", "") };
   const earlier = memory.get<string[]>(CHOSEN_KEY, []);
-  const known = [...earlier, settings.inspect<string>("model")?.defaultValue ?? ""];
-  const rows = modelChoices(current.model, current.effort, known).map((choice) => ({
+  const rows = modelChoices(current.model, current.effort, earlier).map((choice) => ({
     label: choice.label,
     icon: choice.kind === "setting" && choice.isCurrent ? "check" : "",
     isHeading: choice.kind === "heading",
@@ -27,7 +26,8 @@ export async function switchModel(memory: vscode.Memento): Promise<void> {
   });
   if (chosen)
     await apply(chosen.choice, current.model, async (model) => {
-      await memory.update(CHOSEN_KEY, withChosen(model, withChosen(current.model, earlier)));
+      const others = current.model === "" ? earlier : withChosen(current.model, earlier);
+      await memory.update(CHOSEN_KEY, withChosen(model, others));
     });
 }
 
@@ -55,5 +55,5 @@ async function applySetting(
   remember: (model: string) => Promise<void>,
 ): Promise<void> {
   await vscode.workspace.getConfiguration("fairlead").update(name, value, vscode.ConfigurationTarget.Global);
-  if (name === "model") await remember(value);
+  if (name === "model" && value !== "") await remember(value);
 }
