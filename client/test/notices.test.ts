@@ -88,7 +88,7 @@ test("a pause is shown with its reason until the session continues, even after a
       completed: 0,
       total: 0,
       pendingFiles: 0,
-      model: null,
+      model: { endpoint: "anthropic", model: "m", effort: "" },
       openElsewhere: false,
     },
   ]);

@@ -86,7 +86,7 @@ async def test_a_session_asks_the_model_that_was_chosen_for_it(workspace: Path, 
             assert recent == [choice]
         async with Client(workspace, settings=settings, env=env, storage=storage) as client:
             rows = (await client.request("agent/sessions/list", {}))["sessions"]
-            assert [row["model"] for row in rows if row["sessionId"] == session] == [None]
+            assert [row["model"] for row in rows if row["sessionId"] == session] == [choice]
             await client.run(sessionId=session)
             assert second.requests[-1].body["model"] == "small"
             follow = await client.request("agent/models/choose", {"sessionId": session})
@@ -101,6 +101,7 @@ async def test_an_endpoint_that_does_not_exist_is_refused(workspace: Path) -> No
         for method in ("agent/models/choose", "agent/models/try"):
             error = await client.error(method, {"endpoint": "wrok"})
             assert error.code == -32602 and "openai" in error.message and "work" in error.message
+        assert (await client.error("agent/models/choose", {"model": "m" * 201})).code == -32602
         assert await client.request("agent/models/choose", {"endpoint": "openai"}) == {
             "endpoint": "openai",
             "model": "gpt-6.1-sol",

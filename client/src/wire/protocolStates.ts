@@ -367,8 +367,8 @@ export interface SessionRow {
   readonly total: number;
   /** Files with something to review. */
   readonly pendingFiles: number;
-  /** The model that its next run asks; `null`: not known before the session is loaded. */
-  readonly model: ChosenModel | null;
+  /** The model that its next run asks. */
+  readonly model: ChosenModel;
   /**
    * Another server has it open. The other fields are then as they were when this server read them, and `paused` can
    * also mean that the run continues there.

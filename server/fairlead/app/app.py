@@ -18,6 +18,7 @@ from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
 from fairlead.gate.request import AskingEditor
 from fairlead.messages.parts import Message, Prompt
+from fairlead.models.common.models_list import MAX_NAME
 from fairlead.models.common.presets import ModelFacts, presets
 from fairlead.models.common.prices import price_of
 from fairlead.models.factory import ModelChoice, open_model
@@ -174,7 +175,9 @@ class App:
         )
 
     def check_selection(self, selection: ModelSelection) -> None:
-        """Raises WrongRequest if the endpoint does not exist."""
+        """Raises WrongRequest if the endpoint does not exist, or a name is too long."""
+        if max(len(selection.model), len(selection.effort)) > MAX_NAME:
+            raise WrongRequest(f"The name of a model or an effort must have at most {MAX_NAME} characters.")
         if selection.endpoint and selection.endpoint not in endpoint_specs(self.context.settings):
             raise WrongRequest(self._choose_model(selection).endpoint.problem)
 

@@ -88,7 +88,7 @@ def session_row(row: Row) -> states.SessionRowWire:
         "completed": row.completed,
         "total": row.total,
         "pendingFiles": row.pending_files,
-        "model": chosen_model(row.model) if row.model is not None else None,
+        "model": chosen_model(row.model),
         "openElsewhere": row.open_elsewhere,
     }
 

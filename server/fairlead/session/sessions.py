@@ -360,7 +360,9 @@ class Sessions:
 
     def rows(self) -> tuple[Row, ...]:
         """The sessions, the one with the latest run first. Omits those that the server has not tried to load yet."""
-        return rows(self, (row for _, row in self._unloaded.values()))
+        found = rows(self, (row for _, row in self._unloaded.values()))
+        models = {selection: self._context.resolved(selection) for selection in {row.model for row in found}}
+        return tuple(replace(row, model=models[row.model]) for row in found)
 
     def update_list(self) -> None:
         """Sends the list if it has changed. Call it after a change of the settings or of a session's model."""

@@ -382,8 +382,8 @@ class SessionRowWire(TypedDict):
     """All items of its plan."""
     pendingFiles: int
     """Files with something to review."""
-    model: ChosenModelWire | None
-    """The model that its next run asks; `null`: not known before the session is loaded."""
+    model: ChosenModelWire
+    """The model that its next run asks."""
     openElsewhere: bool
     """Another server has it open. The other fields are then as they were when this server read them, and `paused` can
     also mean that the run continues there.

@@ -17,7 +17,7 @@ async def list_models(server: AgentServer, params: ModelsParams) -> wire.ModelsR
     groups = await server.app.list_models(session_id, refresh=params.get("refresh", False))
     selection = (await server.sessions.get(session_id)).selection if session_id else BY_SETTINGS
     chosen = convert.chosen_model(server.context.resolved(selection))
-    used = [convert.chosen_model(row.model) for row in server.sessions.rows() if row.model is not None]
+    used = [convert.chosen_model(row.model) for row in server.sessions.rows()]
     recent = [model for index, model in enumerate(used) if model != chosen and model not in used[:index]]
     return {"endpoints": [convert.endpoint_models(group) for group in groups], "chosen": chosen, "recent": recent}
 

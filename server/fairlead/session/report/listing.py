@@ -7,7 +7,7 @@ from typing import Literal
 from fairlead.messages.parts import CONTEXT, Call, Message, Note, Prompt, Result, Text
 from fairlead.plan.evidence import Record
 from fairlead.plan.render import PlanUpdate
-from fairlead.session.model_selection import ModelSelection
+from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
 from fairlead.session.store.reader import JournalInfo
@@ -31,8 +31,8 @@ class Row:
     """The number of items of its plan."""
     pending_files: int
     """The number of files with undecided proposals."""
-    model: ModelSelection | None = None
-    """The model that its next run asks; None if it is not loaded."""
+    model: ModelSelection = BY_SETTINGS
+    """The model that its next run asks. `Sessions.rows` adds what the settings decide."""
     open_elsewhere: bool = False
     """Whether another process has it open. The other fields are then from when its journal was read."""
 
@@ -67,7 +67,8 @@ def settled_row(info: JournalInfo) -> Row:
     """The row of a settled session (see `Summary` in store/reader.py), from the summary in its journal."""
     summary = info.summary
     assert summary is not None
-    return Row(info.id, summary.title, summary.updated, "idle", summary.completed, summary.total, 0)
+    progress = summary.completed, summary.total, 0
+    return Row(info.id, summary.title, summary.updated, "idle", *progress, summary.selection)
 
 
 def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool) -> Row:
@@ -75,7 +76,7 @@ def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool)
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
     progress = plan.completed, len(plan.items), len(state.changes)
-    return Row(session_id, state.title, state.updated, phase, *progress, open_elsewhere=open_elsewhere)
+    return Row(session_id, state.title, state.updated, phase, *progress, state.selection, open_elsewhere)
 
 
 def _row(session: Session) -> Row:
@@ -88,7 +89,7 @@ def _row(session: Session) -> Row:
         completed=plan.completed,
         total=len(plan.items),
         pending_files=len(session.files.changes),
-        model=session.model,
+        model=session.selection,
     )
 
 

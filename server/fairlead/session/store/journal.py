@@ -437,7 +437,7 @@ def _summary_line(state: SessionState) -> bytes:
     """
     if state.phase != "idle" or len(state.changes):
         return b""
-    row = Summary(state.title, state.updated, state.plan.completed, len(state.plan.items))
+    row = Summary(state.title, state.updated, state.plan.completed, len(state.plan.items), state.selection)
     return _encoded({"row": to_json(row)})
 
 

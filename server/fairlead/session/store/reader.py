@@ -14,6 +14,7 @@ from typing import Any
 
 from fairlead.json_reader import read
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.session.model_selection import ModelSelection
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import LATEST_TIME, JournalContent, read_entries
 
@@ -33,6 +34,8 @@ class Summary:
     """The number of completed plan items."""
     total: int
     """The number of plan items."""
+    selection: ModelSelection
+    """As `SessionState.selection`."""
 
 
 @dataclass(frozen=True, slots=True)
