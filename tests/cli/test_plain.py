@@ -149,7 +149,7 @@ def test_a_variable_of_the_project_reaches_commands_if_the_user_names_it(workspa
     def result(*more: str) -> str:
         call = Call("bash", {"command": 'env; echo "settings: ${SHOP_SETTINGS:?}"'})
         with FakeApi([Turn((call,)), Turn((Text("Done."),))], require_key=False) as api:
-            model = ("--base-url", api.url, "--model", "m-1")
+            model = ("--endpoint", "anthropic", "--base-url", api.url, "--model", "m-1")
             run_plain("run", "a task", "--workspace", workspace, *model, *more, **project)
         return json.dumps(api.requests[1].body["messages"][-1])
 
@@ -178,7 +178,7 @@ def test_a_run_that_is_cut_off(workspace: Path) -> None:
     """If the last answer is cut off, the run exits with 1 and says what to do. The answer's text is shown once."""
     cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
     with FakeApi(cut, require_key=False) as api:
-        model = ("--base-url", api.url, "--model", "m-1", "--max-tokens", "900")
+        model = ("--endpoint", "anthropic", "--base-url", api.url, "--model", "m-1", "--max-tokens", "900")
         ended = run_plain("run", "a task", "--workspace", workspace, *model, ANTHROPIC_API_KEY="k")
     assert ended.code == 1, ended.out
     assert {request.body["max_tokens"] for request in api.requests} == {900}

@@ -186,7 +186,7 @@ async def test_fault_20_runs_are_stopped_and_restarted_at_once(connect: Connect)
 
 async def test_fault_25_no_key(workspace: Path) -> None:
     """docs/faults.md 25: one clear message that says what to do; the same session works once there is a key."""
-    async with Client(workspace) as client:
+    async with Client(workspace, settings={"endpoint": "anthropic"}) as client:
         result = await client.run()
         assert result["stopReason"] == "error"
         assert (result["error"]["kind"], result["error"]["retryable"]) == ("auth", False)
