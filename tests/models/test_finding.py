@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -116,6 +117,44 @@ async def test_another_server_at_the_same_address_is_found_after_its_refusal() -
             _ = [event async for event in model.stream(asked())]
         await model.aclose()
     assert opened == ["messages", "chat"]
+
+
+MODELS: dict[str, tuple[list[str] | None, str, str]] = {
+    "the only one": (["small"], "", "small"),
+    "the only one is not the usual one": (["small"], "usual", "small"),
+    "the usual one of several": (["small", "usual"], "usual", "usual"),
+    "the usual one without a list": (None, "usual", "usual"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+async def test_a_model_that_nobody_named_is_found(name: str) -> None:
+    """A local server often has one model only."""
+    names, usual, found = MODELS[name]
+    models = None if names is None else [{"id": each, "object": "model"} for each in names]
+    with FakeOpenAi([Turn((Text("Hello."),))], require_key=False, server="vllm", models=models) as api:
+        asks = replace(endpoint(api.url), model="", fallback_model=usual, api="chat", title="A server")
+        model = open_model(ModelChoice(asks))
+        assert model.name == "A server"
+        events = [event async for event in model.stream(asked())]
+        assert (model.name, api.requests[-1].body["model"]) == (found, found)
+        await model.aclose()
+    assert isinstance(events[-1], Reply) and events[-1].text == "Hello."
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [(["a", "b"], "A server has several models (a, b). Choose one"), ([], "A server has no model")],
+)
+async def test_a_model_that_cannot_be_found_is_asked_for(names: list[str], problem: str) -> None:
+    """The message names the models that there are."""
+    models = [{"id": each, "object": "model"} for each in names]
+    with FakeOpenAi(require_key=False, server="vllm", models=models) as api:
+        model = open_model(ModelChoice(replace(endpoint(api.url), model="", api="chat", title="A server")))
+        with pytest.raises(ModelError) as error:
+            _ = [event async for event in model.stream(asked())]
+        await model.aclose()
+    assert problem in error.value.message
 
 
 async def test_a_server_of_the_messages_api_answers() -> None:

@@ -118,11 +118,11 @@ class ScriptedServer(ABC):
     ) -> HttpError | Page | Raw | Json | list[Step]:
         """Records a request and decides its answer: an error, a page, bytes, JSON, or the steps of a stream.
 
-        An empty object asks which API is there. It gets its error, but counts neither as a request nor as a refusal.
+        An empty object asks which API is there, and GET which models. They count neither as requests nor as refusals.
         """
         body, fault = read_body(raw)
         request = Request(headers, body, raw, time.monotonic(), method, path)
-        if raw == b"{}":
+        if raw == b"{}" or method == "GET":
             with self._changed:
                 known = len(self._refusals)
                 error = self._check(request, fault)

@@ -85,9 +85,13 @@ def choose_endpoint(
     base_url = replaced or own or env.get(spec.address_variable, "") or spec.base_url
     at_provider = spec.kind == "hosted" and host_of(base_url) is not None and host_of(base_url) == host_of(_usual(spec))
     api_key, auth_token = _keys(spec, settings, credentials, env)
-    model = (
-        selection.model or settings.model or spec.model or (next(iter(spec.models)) if len(spec.models) == 1 else "")
-    )
+    model = selection.model or settings.model or (next(iter(spec.models)) if len(spec.models) == 1 else "")
+    api = _api(spec, settings, at_provider=at_provider, is_replaced=bool(replaced))
+    # a server of unknown kind probably has other models than the provider
+    is_asked = spec.kind == "local" or api is None
+    fallback = spec.model if not model else ""
+    if not is_asked:
+        model, fallback = model or fallback, ""
     return Endpoint(
         model=model,
         max_tokens=settings.max_tokens,
@@ -97,7 +101,7 @@ def choose_endpoint(
         auth_token=auth_token,
         cloud=_cloud(spec, settings),
         max_silence=settings.max_silence_seconds,
-        api=_api(spec, settings, at_provider=at_provider, is_replaced=bool(replaced)),
+        api=api,
         headers=tuple(spec.headers.items()),
         name=name,
         title=spec.title,
@@ -105,7 +109,8 @@ def choose_endpoint(
         at_provider=at_provider,
         needs_key=at_provider,
         key_variable=next(iter(spec.key_variables), "ANTHROPIC_API_KEY"),
-        problem=_problem(spec, base_url, model, specs),
+        fallback_model=fallback,
+        problem=_problem(spec, base_url, model, specs, is_asked=is_asked),
     )
 
 
@@ -154,9 +159,11 @@ def _cloud(spec: EndpointSpec, settings: Settings) -> Cloud | None:
     return Cloud(provider, settings.cloud.region.strip(), settings.cloud.project.strip())
 
 
-def _problem(spec: EndpointSpec, base_url: str, model: str, specs: Mapping[str, EndpointSpec]) -> str:
+def _problem(
+    spec: EndpointSpec, base_url: str, model: str, specs: Mapping[str, EndpointSpec], *, is_asked: bool
+) -> str:
     if spec.name not in specs:
         return NO_SUCH_ENDPOINT.format(name=spec.name, names=", ".join(specs))
     if not base_url and spec.kind != "cloud":
         return NO_ADDRESS.format(title=spec.title, variable=spec.address_variable)
-    return "" if model else NO_MODEL.format(title=spec.title)
+    return "" if model or is_asked else NO_MODEL.format(title=spec.title)

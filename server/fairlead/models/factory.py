@@ -33,7 +33,7 @@ def open_model(choice: ModelChoice) -> Model:
 
 def _open_endpoint(endpoint: Endpoint) -> Model:
     # imported here, because only few need more than the Messages API
-    match endpoint.api:
+    match endpoint.api if endpoint.model else None:
         case "messages":
             return MessagesApiModel(endpoint)
         case "chat":

@@ -1,4 +1,4 @@
-"""Finds out which API a model's server has, if the user did not say it."""
+"""Finds out which API a model's server has, and its only model, if the user did not say these."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,7 @@ from fairlead.agent.model import Capabilities, Model, ModelEvent, Request
 from fairlead.models.common.api_errors import ApiErrors
 from fairlead.models.common.endpoint import Api, Endpoint
 from fairlead.models.common.http_model import certificates, without_proxy
+from fairlead.models.common.models_list import list_models
 from fairlead.models.common.retry import with_retries
 from fairlead.models.common.transport import CONNECT_TIMEOUT, transport_errors
 
@@ -20,6 +21,9 @@ NO_API = (
     "{where} has none of the APIs that Fairlead speaks: Messages, Chat Completions and Responses. Check the base URL "
     "(setting baseUrl), and that the program there is a model's server."
 )
+SEVERAL = "{where} has several models ({names}). Choose one with “Agent: Switch Model”, in a terminal with --model."
+NO_MODELS = "{where} has no model. Load or install one there, and try again."
+MAX_NAMED = 5
 ANSWER_TIMEOUT = 10.0
 """Seconds for the answer to a question. A server that is busy with a long prompt may need some."""
 MAX_BODY = 4000  # bytes of an answer that are read
@@ -30,7 +34,7 @@ _HOSTS: dict[str, Api] = {"api.anthropic.com": "messages", "api.openai.com": "re
 
 
 class FoundModel:
-    """The model of an endpoint whose API is found out before the first request, and again after a refusal.
+    """The model of an endpoint whose API or name is found out before the first request, and again after a refusal.
 
     Args:
         endpoint: where requests go.
@@ -49,7 +53,7 @@ class FoundModel:
 
     @property
     def name(self) -> str:
-        return self._endpoint.model
+        return self._model.name if self._model is not None else self._endpoint.model or self._endpoint.title
 
     @property
     def capabilities(self) -> Capabilities:
@@ -92,9 +96,31 @@ class FoundModel:
     async def _open_found(self) -> Sequence[ModelEvent]:
         async with self._finding:
             if self._model is None:
-                api = await find_api(self._endpoint)
-                self._model = self._open(replace(self._endpoint, api=api))
+                endpoint = replace(self._endpoint, api=self._endpoint.api or await find_api(self._endpoint))
+                self._model = self._open(replace(endpoint, model=endpoint.model or await find_model(endpoint)))
         return ()
+
+
+async def find_model(endpoint: Endpoint) -> str:
+    """The name of the only model of a server, or its fallback if the server lists it or lists none.
+
+    Raises:
+        ModelError: there are several models, or the server does not list them and there is no fallback.
+    """
+    try:
+        names = [model.name for model in await list_models(endpoint)]
+    except ModelError as error:
+        if error.kind == "invalid_request" and endpoint.fallback_model:
+            return endpoint.fallback_model
+        raise
+    if endpoint.fallback_model in names:
+        return endpoint.fallback_model
+    if len(names) == 1:
+        return names[0]
+    some = ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
+    where = endpoint.title or endpoint.shown_url
+    problem = SEVERAL.format(where=where, names=some) if names else NO_MODELS.format(where=where)
+    raise ModelError("invalid_request", problem)
 
 
 async def find_api(endpoint: Endpoint) -> Api:

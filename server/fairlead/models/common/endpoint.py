@@ -58,6 +58,7 @@ class Endpoint:
     """
 
     model: str
+    """Empty: the only one that the server has."""
     max_tokens: int
     """The longest answer, in tokens."""
     effort: str | None
@@ -86,6 +87,8 @@ class Endpoint:
     """Whether nothing is sent without a key. Without a base URL and a cloud, a key is always needed."""
     key_variable: str = "ANTHROPIC_API_KEY"
     """The environment variable for the key, for messages."""
+    fallback_model: str = ""
+    """The model if `model` is empty and the server does not list its models."""
     problem: str = ""
     """Why no request can be sent, and what to do; empty if nothing is known."""
 
