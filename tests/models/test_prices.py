@@ -66,3 +66,9 @@ def test_another_model_with_a_longer_name_has_no_price(name: str) -> None:
 def test_an_unknown_model_has_no_price_and_no_window() -> None:
     """For such a model, only tokens are counted, and the window is learned from refusals."""
     assert (price_of("some-local-model"), window_of("some-local-model")) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "gemini", "mistral"])
+def test_the_default_model_of_an_endpoint_has_a_price(name: str) -> None:
+    """A budget in dollars works without a choice of a model."""
+    assert presets()[name].model in price_list().endpoints[name]
