@@ -27,6 +27,7 @@ STOPS: dict[str, Stop] = {
 }
 MAX_STOP_REASON = 100  # characters
 MAX_EXPLANATION = 500
+MAX_COST = 1e6  # US dollars
 REASONING = ("reasoning_content", "reasoning")
 """The fields that hold the thinking. A server that sends both sends the same text in both."""
 REASONING_BLOCKS = ("reasoning_details", "thinking_blocks")
@@ -219,7 +220,14 @@ def _usage(usage: Fields) -> Usage:
         cache_read_tokens=cached,
         cache_write_tokens=written,
         output_tokens=usage.count("completion_tokens", 0),
+        cost=_cost(usage.value("cost")),
     )
+
+
+def _cost(given: Any) -> float | None:
+    """US dollars, as OpenRouter reports them; None if there is no such number."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number and 0 <= given < MAX_COST else None
 
 
 def _content(delta: Fields) -> tuple[str, str]:
