@@ -31,7 +31,7 @@ CASES = [
 ]
 MOST_REQUESTS = 3
 """One with all optional fields, and those without some of them."""
-FIELDS = {"input": "input_tokens", "cached": "cache_read_tokens", "written": "cache_write_tokens"}
+FIELDS = {"input": "input_tokens", "cached": "cache_read_tokens", "written": "cache_write_tokens", "cost": "cost"}
 FIELDS["output"] = "output_tokens"
 
 
