@@ -93,7 +93,7 @@ def _call_problems(items: list[Json]) -> Iterator[Json]:
                     return
                 open_calls.remove(item["call_id"])
             case "message" | None:
-                if open_calls:
+                if open_calls and item["role"] != "assistant":
                     break
     if open_calls:
         yield refused(f"No tool output found for function call {open_calls[0]}.", "input")

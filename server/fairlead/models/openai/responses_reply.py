@@ -172,7 +172,8 @@ class ResponsesReader:
         is_whole = is_whole and not reason and response.text("status", "") != "incomplete"
         if not self._items:
             self._take_output(response)
-        self._items.sort(key=lambda item: -1 if item.data["index"] is None else item.data["index"])
+        if all(item.data["index"] is not None for item in self._items):
+            self._items.sort(key=lambda item: item.data["index"])
         for item in self._items:
             self._add(item, is_whole=is_whole or item not in self._open)
         parts = self._parts.parts
