@@ -18,7 +18,7 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", "benchmarks"))
 
 from speed.figures import Figures
-from speed.messages_server import NEW, OLD, gaps_of, start_messages_server
+from speed.model_server import NEW, OLD, gaps_of, start_model_server
 from support.client import EDITOR, Client, Json
 
 PENDING = (20, 200, 800)
@@ -48,7 +48,7 @@ class CountingClient(Client):
 
 async def measured(figures: Figures, pending: Sequence[int], capabilities: Json) -> None:
     rounds = pending[-1]
-    process, url = start_messages_server(rounds, "edit_file")
+    process, url = start_model_server(rounds, "edit_file")
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
     settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as folder:

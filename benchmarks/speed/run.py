@@ -46,7 +46,7 @@ import soak
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
 from speed.figures import Figures
-from speed.messages_server import gaps_of, seen_by, start_messages_server
+from speed.model_server import Api, gaps_of, seen_by, start_model_server
 from support.client import Client, Json
 from support.fake_api import Call, FakeApi, Text, Turn
 
@@ -63,11 +63,16 @@ def workspace() -> Iterator[Path]:
         yield Path(name)
 
 
-async def fairlead_run(rounds: int) -> tuple[list[float], float, float]:
+async def fairlead_run(rounds: int, api: Api = "messages") -> tuple[list[float], float, float]:
     """The gaps in ms, the memory in MB at the end, and the time from the task to its first request in ms."""
-    process, url = start_messages_server(rounds)
-    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
-    settings = {"loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5}}
+    process, url = start_model_server(rounds, api=api)
+    env = {"BENCH_KEY": "k"}
+    settings = {
+        "endpoints": {"bench": {"baseUrl": url, "api": api, "keyVariable": "BENCH_KEY"}},
+        "endpoint": "bench",
+        "model": "x",
+        "loop": {"maxRounds": rounds + 5, "maxIdleRounds": rounds + 5},
+    }
     # journals are part of a round
     with workspace() as root, tempfile.TemporaryDirectory(prefix="fairlead-bench-") as storage:
         async with Client(root, env=env, settings=settings, storage=Path(storage)) as client:
@@ -92,12 +97,12 @@ async def wait_until_idle(server: psutil.Process) -> None:
         quiet = quiet + 1 if sum(server.cpu_times()[:2]) - before < 0.01 else 0
 
 
-def sdk_run(rounds: int) -> tuple[list[float], float]:
+def sdk_run(rounds: int, api: Api = "messages") -> tuple[list[float], float]:
     """The gaps in ms, and the peak memory in MB."""
-    process, url = start_messages_server(rounds)
+    process, url = start_model_server(rounds, api=api)
     peak = 0.0
     with workspace() as root:
-        loop = subprocess.Popen([sys.executable, str(HERE / "sdk_loop.py"), url, str(root)])
+        loop = subprocess.Popen([sys.executable, str(HERE / f"sdk_loop_{api}.py"), url, str(root)])
         while loop.poll() is None:
             try:
                 peak = max(peak, psutil.Process(loop.pid).memory_info().rss / 1e6)
@@ -204,6 +209,19 @@ def measure_gap(figures: Figures, rounds: int) -> None:
     figures.add(f"memory after {rounds} rounds", memory, "MB", 120)
 
 
+def measure_chat(figures: Figures, rounds: int) -> None:
+    """The same gap with Chat Completions, next to a plain loop on OpenAI's SDK."""
+    ours, memory, _ = asyncio.run(fairlead_run(rounds, "chat"))
+    plain, plain_memory = sdk_run(rounds, "chat")
+    print("the same with Chat Completions, in ms and MB")
+    print(f"  fairlead server, everything on   {median(ours[:50]):8.2f} {median(ours[-20:]):8.2f} {memory:8.1f}")
+    print(
+        f"  plain loop on OpenAI's SDK       {median(plain[:50]):8.2f} {median(plain[-20:]):8.2f} {plain_memory:8.1f}"
+    )
+    beside = "plain loop on OpenAI's SDK"
+    figures.compare("gap with Chat Completions", median(ours[:50]), "ms", beside, median(plain[:50]), 1)
+
+
 def measure_start(figures: Figures, starts: int) -> None:
     """The start of the server, next to a bare one."""
     print("spawn to initialize answered, in ms (median of alternating starts)")
@@ -236,6 +254,7 @@ def main() -> int:
     smallest, figures = given.smallest, Figures()
     parts: dict[str, Callable[[], None]] = {
         "gap": lambda: measure_gap(figures, SMALLEST_ROUNDS if smallest else ROUNDS),
+        "chat": lambda: measure_chat(figures, SMALLEST_ROUNDS if smallest else ROUNDS),
         "start": lambda: measure_start(figures, SMALLEST_STARTS if smallest else STARTS),
         "plan": plan_cost,
         **{part.__name__: partial(part.main, figures, smallest) for part in (pending, journal, sandbox, search)},

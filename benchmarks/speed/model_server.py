@@ -1,7 +1,7 @@
-"""A very fast Messages API server in a separate process. It measures the gap between an answer and the next request.
+"""A very fast model's server in a separate process. It measures the gap between an answer and the next request.
 
-Run as `python messages_server.py ROUNDS TOOL`; prints its port. At the end of its input, it prints JSON: when the first
-request had arrived, and the gaps before the other requests, in seconds.
+Run as `python model_server.py ROUNDS TOOL API`; prints its port. At the end of its input, it prints JSON: when the
+first request had arrived, and the gaps before the other requests, in seconds.
 """
 
 import json
@@ -14,13 +14,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Tool = Literal["read_file", "edit_file"]
+Api = Literal["messages", "chat"]
 OLD, NEW = "before\n", "after\n"
 """The first line of a file that `edit_file` edits, and the line that it becomes."""
 
 
-def start_messages_server(rounds: int, tool: Tool = "read_file") -> tuple[subprocess.Popen[str], str]:
+def start_model_server(
+    rounds: int, tool: Tool = "read_file", api: Api = "messages"
+) -> tuple[subprocess.Popen[str], str]:
     """Starts the server; returns it and its address."""
-    command = [sys.executable, __file__, str(rounds), tool]
+    command = [sys.executable, __file__, str(rounds), tool, api]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, f"http://127.0.0.1:{process.stdout.readline().strip()}"
@@ -57,6 +60,17 @@ def events(*blocks: dict[str, Any], stop_reason: str) -> bytes:
     return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in sent)
 
 
+def chunks(*deltas: dict[str, Any], finish_reason: str) -> bytes:
+    """An answer of Chat Completions."""
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "x"}
+    choices = [[{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas]
+    choices.append([{"index": 0, "delta": {}, "finish_reason": finish_reason}])
+    sent = [json.dumps({**head, "choices": choice}) for choice in choices]
+    sent += [json.dumps({**head, "choices": [], "usage": usage}), "[DONE]"]
+    return b"".join(f"data: {data}\n\n".encode() for data in sent)
+
+
 def input_of(tool: Tool, number: int) -> dict[str, str]:
     """The input of a call: reads one of two files, or edits a different file in each round."""
     if tool == "read_file":
@@ -64,9 +78,17 @@ def input_of(tool: Tool, number: int) -> dict[str, str]:
     return {"path": f"f{number}.txt", "old_text": OLD + "A", "new_text": NEW + "A"}
 
 
-def answer(number: int, rounds: int, tool: Tool) -> bytes:
+def answer(number: int, rounds: int, tool: Tool, api: Api) -> bytes:
     """The answer number `number`, counted from 0: a text and a call, or the final text after `rounds` such answers."""
-    if number < rounds:
+    if api == "chat":
+        function = {"name": tool, "arguments": json.dumps(input_of(tool, number))}
+        call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+        body = (
+            chunks({"content": f"Round {number}."}, {"tool_calls": [call]}, finish_reason="tool_calls")
+            if number < rounds
+            else chunks({"content": "Done."}, finish_reason="stop")
+        )
+    elif number < rounds:
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": input_of(tool, number)}
         body = events({"type": "text", "text": f"Round {number}."}, call, stop_reason="tool_use")
     else:
@@ -83,7 +105,7 @@ class Seen:
     gaps: list[float] = field(default_factory=list[float])
 
 
-def serve(connection: socket.socket, rounds: int, tool: Tool, seen: Seen) -> None:
+def serve(connection: socket.socket, rounds: int, tool: Tool, api: Api, seen: Seen) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     data, sent_at, number = b"", 0.0, 0
     while True:
@@ -103,7 +125,7 @@ def serve(connection: socket.socket, rounds: int, tool: Tool, seen: Seen) -> Non
             seen.gaps.append(time.perf_counter() - sent_at)
         seen.first = seen.first or time.time()
         data = data[length:]
-        connection.sendall(answer(number, rounds, tool))
+        connection.sendall(answer(number, rounds, tool, api))
         sent_at = time.perf_counter()
         number += 1
 
@@ -111,6 +133,7 @@ def serve(connection: socket.socket, rounds: int, tool: Tool, seen: Seen) -> Non
 def main() -> None:
     rounds, seen = int(sys.argv[1]), Seen()
     tool: Tool = "edit_file" if sys.argv[2] == "edit_file" else "read_file"
+    api: Api = "chat" if sys.argv[3] == "chat" else "messages"
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
@@ -118,7 +141,7 @@ def main() -> None:
     def accept() -> None:
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection, rounds, tool, seen), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, rounds, tool, api, seen), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     sys.stdin.read()

@@ -1,4 +1,7 @@
-"""For comparison: the smallest agent loop on the SDK's own stream helper. Run as `python sdk_loop.py URL FOLDER`."""
+"""For comparison: the smallest agent loop on the SDK's own stream helper.
+
+Run as `python sdk_loop_messages.py URL FOLDER`.
+"""
 
 import asyncio
 import sys
