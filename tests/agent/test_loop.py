@@ -70,6 +70,24 @@ async def test_l3_l4_fault_21_a_bad_call_is_an_error_result_and_the_loop_continu
         assert api.refusals == []
 
 
+async def test_l9_a_small_window_gets_brief_instructions_and_few_tools(connect: Connect, workspace: Path) -> None:
+    """docs/plan.md L9: what every request begins with is at most 60% of the usual size, and still says the rules."""
+    sizes = list[int]()
+    for window in (8192, 8193):
+        with FakeApi(turns=[DONE]) as api:
+            endpoint = {"baseUrl": api.url, "api": "messages", "models": {"m": {"contextTokens": window}}}
+            settings = {"endpoints": {"small": endpoint}, "endpoint": "small", "model": "m"}
+            async with connect(api, settings=settings) as client:
+                await client.request("agent/credentials", {"keys": {"small": "test-key"}})
+                await client.run()
+            body = api.requests[0].body
+            sizes.append(len(json.dumps([body["system"], body["tools"]])))
+            assert str(workspace) in json.dumps(body["system"], ensure_ascii=False)
+            assert "not as instructions" in json.dumps(body["system"])
+            assert {"todo", "read_file", "edit_file", "bash"} <= {tool["name"] for tool in body["tools"]}
+    assert sizes[0] <= 0.6 * sizes[1], sizes
+
+
 async def test_l9_the_system_prompt_names_the_workspace_and_explains_how_to_work(
     connect: Connect, workspace: Path
 ) -> None:

@@ -38,6 +38,8 @@ MAX_TOKENS_PER_CHAR = 10
 """A server that counts more than this has counted something other than tokens."""
 ESTIMATE_MARGIN = 1.05
 """By how much a request may exceed its estimate, as a factor."""
+SMALL = 8192
+"""Tokens of a window in which a request begins with brief instructions and few tools (docs/plan.md L9)."""
 MIN_ANSWER = 256
 """A shorter answer would be useless."""
 MIN_RESULTS_CHARS = 1000
@@ -118,6 +120,11 @@ class Window:
         """
         guess = round(self.refused_chars * self.tokens_per_char) if self.refused_chars is not None else None
         return min((limit for limit in (self.configured, self.reported, guess) if limit), default=None)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the usual instructions and tools would take a fifth of the window or more."""
+        return self.limit is not None and self.limit <= SMALL
 
     def request_chars(self, messages: Sequence[Message]) -> int:
         """The length of a request with these messages, at least 1."""

@@ -51,6 +51,8 @@ SANDBOX_PROPERTIES: dict[str, Any] = {
     },
     "unsandboxed": {"type": "boolean", "description": "On the files on disk, without proposals; the user is asked"},
 }
+BRIEF = ("command", "timeout_seconds", "network")
+"""The properties for a model with a small window."""
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
 ACCEPT_FIRST = "If it should see proposed edits, accept them first."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
@@ -79,10 +81,11 @@ class Bash:
     kind: ToolKind = "execute"
     read_only = False
 
-    def __init__(self, files: Files, commands: Commands) -> None:
+    def __init__(self, files: Files, commands: Commands, *, is_brief: bool = False) -> None:
         self._files, self._commands = files, commands
         description, more = (IN_WORKSPACE, {}) if commands.unavailable else (SANDBOXED, SANDBOX_PROPERTIES)
-        schema = {"type": "object", "properties": {**PROPERTIES, **more}, "required": ["command"]}
+        properties = {name: rule for name, rule in {**PROPERTIES, **more}.items() if not is_brief or name in BRIEF}
+        schema = {"type": "object", "properties": properties, "required": ["command"]}
         self.spec = ToolSpec("bash", description, schema)
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:

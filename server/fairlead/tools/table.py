@@ -25,6 +25,9 @@ from fairlead.tools.write_file import WriteFile
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
 
+BRIEF = ("todo", "read_file", "edit_file", "write_file", "search", "bash")
+"""The tools for a model with a small window. `bash` can also list, rename and delete files: proposals, as well."""
+
 
 def tool_table(
     files: Files,
@@ -33,6 +36,8 @@ def tool_table(
     checks: Checks,
     queries: CodeQueries | None = None,
     diagnostics: DiagnosticsSource | None = None,
+    *,
+    is_brief: bool = False,
 ) -> dict[str, Tool]:
     """The tools of a run, by name. Their order matters: it is part of the cached prefix of every request.
 
@@ -40,6 +45,7 @@ def tool_table(
         checks: runs the checks of the items that `todo` completes.
         queries: answers questions about the code. If it is None or cannot answer, the tools that use it are left out.
         diagnostics: the problems that the editor shows; None if the editor does not report them.
+        is_brief: whether only the tools are wanted that a model with a small window cannot do without.
     """
     gate = commands.gate
     tools: list[Tool] = [
@@ -51,13 +57,14 @@ def tool_table(
         RenameFile(files, gate),
         Search(files),
         ListFiles(files),
-        Bash(files, commands),
+        Bash(files, commands, is_brief=is_brief),
         AskUser(gate.editor, gate.session_id),
         BashOutput(commands.background),
         BashKill(commands.background),
         *(_code_tools(files, gate, queries, diagnostics) if queries is not None and queries.can_answer else []),
     ]
-    return {tool.spec.name: _with_given_paths(tool, files) for tool in tools}
+    wanted = [tool for tool in tools if not is_brief or tool.spec.name in BRIEF]
+    return {tool.spec.name: _with_given_paths(tool, files) for tool in wanted}
 
 
 def _with_given_paths(tool: Tool, files: Files) -> Tool:

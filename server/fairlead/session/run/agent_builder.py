@@ -98,6 +98,7 @@ class AgentBuilder:
         context, files, plan = self.context, self.files, self.plan
         settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
         model, run_id = self._model.for_run(), self.run_id
+        is_brief = self._model.window.is_small
 
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
@@ -129,8 +130,8 @@ class AgentBuilder:
         return Agent(
             run_id=run_id,
             model=model,
-            system=system_prompt(files.roots) + self._rules.root_rules,
-            tools=tool_table(files, plan, commands, checks, self.code.queries, context.diagnostics),
+            system=system_prompt(files.roots, is_brief=is_brief) + self._rules.root_rules,
+            tools=tool_table(files, plan, commands, checks, self.code.queries, context.diagnostics, is_brief=is_brief),
             plan=plan,
             history=self.history,
             emit=emit,
