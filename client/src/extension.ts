@@ -20,7 +20,9 @@ import { watchEditors } from "./context/editorContext";
 import { registerHelp } from "./server/help";
 import { adoptSessions } from "./features/sessions/adoption";
 import { restoreSessions } from "./features/sessions/restore";
+import { ChosenModels } from "./server/chosenModels";
 import { ModelAccess } from "./server/modelAccess";
+import { ModelPicker } from "./server/modelPicker";
 import { Notices } from "./features/questions/notices";
 import { Checks } from "./features/plan/checks";
 import { PlanEdits } from "./features/plan/planEdits";
@@ -47,10 +49,9 @@ import type { SessionNode } from "./features/sessions/sessionRows";
 import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
 import { DiffContents } from "./features/review/diffContents";
-import { switchModel } from "./server/switchModel";
 import { watchContextKeys } from "./features/status/contextKeys";
 import { SpokenProgress } from "./features/status/spokenProgress";
-import { showStatusItems } from "./features/status/status";
+import { showModelItem, showStatusItems } from "./features/status/status";
 import { Store } from "./state/store";
 import { Terminals } from "./features/plan/terminals";
 import { showInformation } from "./ui/show";
@@ -71,7 +72,9 @@ export function activate(context: vscode.ExtensionContext): void {
     answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
     registerCodeAnswers(client);
   });
-  const modelAccess = new ModelAccess(context.secrets, () => recording() !== undefined);
+  const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined);
+  const chosenModels = new ChosenModels(store, agent);
+  const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
   const warm = (): void => {
@@ -109,6 +112,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversationActions,
     () => prompts.history,
     promptBox,
+    chosenModels,
     (session, prompt) => rewinds.rewind(session, prompt),
   );
   const spokenProgress = new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId));
@@ -154,7 +158,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
     newSession: () => conversation.newSession(),
-    switchModel: () => switchModel(context.globalState),
+    chooseModel: () => modelPicker.choose(),
     openConversation: () => {
       conversation.openEditor();
     },
@@ -279,6 +283,8 @@ export function activate(context: vscode.ExtensionContext): void {
     ...trees,
     watchContextKeys(store),
     showStatusItems(store, () => reviewProgress.count(store.sessions)),
+    chosenModels,
+    showModelItem(store, chosenModels),
     spokenProgress,
     watchForNotifications(store),
     decorateFiles(store),

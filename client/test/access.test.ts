@@ -15,18 +15,23 @@ test("a key, another server, a cloud, a recording and environment variables each
     assert.equal(hasAccess(none, { [name]: "x" }, undefined), true);
 });
 
-test("choosing another kind of access resets the earlier settings, except the gateway to the same cloud", () => {
-  const local = { endpoint: "", baseUrl: "http://localhost:11434" };
-  const cloud = { endpoint: "bedrock", baseUrl: "https://gateway.example" };
+test("choosing other access resets the earlier settings, except the model and gateway of the same endpoint", () => {
+  const local = { endpoint: "", baseUrl: "http://localhost:11434", model: "small" };
+  const gateway = { endpoint: "bedrock", baseUrl: "https://gateway.example", model: "b" };
   const reset = { endpoint: undefined, baseUrl: undefined, model: undefined };
-  assert.deepEqual(settingsFor({ kind: "key" }, local), reset);
-  assert.deepEqual(settingsFor({ kind: "key" }, cloud), reset);
-  assert.deepEqual(settingsFor({ kind: "key" }, none), {});
-  const server = { kind: "server", baseUrl: "http://localhost:1", model: "small" } as const;
-  assert.deepEqual(settingsFor(server, cloud), { endpoint: undefined, baseUrl: "http://localhost:1", model: "small" });
+  assert.deepEqual(settingsFor({ endpoint: "anthropic" }, local), reset);
+  assert.deepEqual(settingsFor({ endpoint: "anthropic" }, gateway), reset);
+  assert.deepEqual(settingsFor({ endpoint: "openai" }, gateway), { ...reset, endpoint: "openai" });
+  const opus = { endpoint: "", baseUrl: "", model: "claude-opus" };
+  assert.deepEqual(settingsFor({ endpoint: "anthropic" }, opus), { ...reset, model: "claude-opus" });
+  const server = { baseUrl: "http://localhost:1" };
+  assert.deepEqual(settingsFor(server, gateway), { ...reset, ...server });
+  assert.deepEqual(settingsFor({ ...server, model: "m" }, local), { ...reset, ...server, model: "m" });
+  const azure = { endpoint: "azure", baseUrl: "https://a.example", model: "deployment" };
+  assert.deepEqual(settingsFor(azure, opus), azure);
   const bedrock = { endpoint: "bedrock", model: "m" };
-  assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, local), { ...bedrock, baseUrl: undefined });
-  assert.deepEqual(settingsFor({ kind: "cloud", ...bedrock }, cloud), bedrock);
+  assert.deepEqual(settingsFor(bedrock, local), { ...bedrock, baseUrl: undefined });
+  assert.deepEqual(settingsFor(bedrock, gateway), { ...bedrock, baseUrl: "https://gateway.example" });
 });
 
 test("a base URL must be an HTTP or HTTPS URL", () => {

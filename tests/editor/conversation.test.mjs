@@ -351,26 +351,27 @@ editorTest("a new session begins empty, and earlier sessions remain", async ({ p
 
 editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {
   await page.runCommand("Agent: New Session");
-  const model = inView(page, "button[data-action=switchModel]");
+  const model = inView(page, "button[data-action=chooseModel]");
   const shows = (text) => page.until(`the model "${text}"`, async () => (await model.innerText()) === text);
   const choose = async (label) => {
     await model.click();
-    await page.pick(label, { title: "Agent: Switch Model" });
+    await page.pick(label, { title: "Agent: Choose Model" });
   };
   const before = await page.until("the model of the next task", async () => {
     const text = await model.innerText();
-    return !text.startsWith("replay") && text;
+    return !text.startsWith("replay") && text !== "Choose Model" && text;
   });
-  await choose("High");
+  await choose("Effort...");
+  await page.pick("High", { title: "Agent: Choose Model" });
   await shows(`${before} · High`);
   await choose("Other Model...");
-  await page.fillInput("my-model", { title: "Agent: Switch Model" });
+  await page.fillInput("my-model", { title: "Agent: Choose Model" });
   await shows("my-model · High");
-  await model.click();
-  await page.quickInput("Agent: Switch Model");
-  await picture(page, "conversation-choose-model");
-  await page.pick(before, { title: "Agent: Switch Model" });
-  await choose("The model's default");
+  await page.statusItem("fairlead.model", ({ text }) => text === "my-model · High");
+  await choose("Other Model...");
+  await page.fillInput(before, { title: "Agent: Choose Model" });
+  await choose("Effort...");
+  await page.pick("The model's default", { title: "Agent: Choose Model" });
   await shows(before);
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");

@@ -52,6 +52,7 @@ const labels = (rows) => rows.map((row) => row.label);
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
     "Agent: Adopt the Sessions of a Renamed Folder...",
+    "Agent: Choose Model...",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
@@ -61,7 +62,6 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Conversation",
     "Agent: Show Conversation in Editor",
     "Agent: Show Log",
-    "Agent: Switch Model...",
     "Agent: Try the Example",
     "Agent: Welcome to Fairlead",
   ];

@@ -108,7 +108,7 @@ test("without a key and without a Python the key is asked for first, then a page
   });
   try {
     await runTask(editor.page, "Anything");
-    await editor.page.pick("Anthropic API key", { title: "Agent: Choose a Model" });
+    await editor.page.pick("Anthropic", { title: "Agent: Set Up Model" });
     await editor.page.quickInput("Agent: Set API Key");
     assert.ok(!editor.code.logs().includes("Python: "), "no Python is looked for before the question is answered");
     await editor.page.fillInput("sk-test");

@@ -53,36 +53,37 @@ export function extraFor(
   return first?.startsWith("OPENAI_") ? OPENAI_EXTRA : undefined;
 }
 
-/** A kind of access that the user chose, with what they entered. */
-export type AccessChoice =
-  | { readonly kind: "key" }
-  | { readonly kind: "server"; readonly baseUrl: string; readonly model: string }
-  | { readonly kind: "cloud"; readonly endpoint: string; readonly model: string };
+/** The access that the user chose. What is left out gets its default. */
+export interface AccessChoice {
+  /** Without it, the base URL decides. */
+  readonly endpoint?: string;
+  readonly baseUrl?: string;
+  readonly model?: string;
+}
+
+/** The settings that decide which model answers. A setting that is undefined gets its default. */
+export type ModelSettings = Readonly<Record<"endpoint" | "baseUrl" | "model", string | undefined>>;
 
 /**
- * Returns the settings to change for a choice of access; a setting that is undefined gets its default.
+ * Returns the settings for a choice of access. `current` are the settings until now.
  *
- * Resets the settings of an earlier choice, because the key must not go to another server, and a cloud and a local
- * server have different models. The base URL stays only if the same cloud is chosen again: it is the cloud's gateway.
+ * Resets the settings of an earlier choice, because the key must not go to another server, and another endpoint has
+ * other models. If the same endpoint is chosen again, the model stays, and a cloud's base URL too: it is the cloud's
+ * gateway.
  */
 export function settingsFor(
   choice: AccessChoice,
-  { endpoint, baseUrl }: Pick<AccessSettings, "endpoint" | "baseUrl">,
-): Record<string, string | undefined> {
-  switch (choice.kind) {
-    case "key":
-      return (endpoint === "" || endpoint === DEFAULT_ENDPOINT) && baseUrl === ""
-        ? {}
-        : { endpoint: undefined, baseUrl: undefined, model: undefined };
-    case "server":
-      return { endpoint: undefined, baseUrl: choice.baseUrl, model: choice.model };
-    case "cloud":
-      return {
-        endpoint: choice.endpoint,
-        model: choice.model,
-        ...(choice.endpoint === endpoint ? {} : { baseUrl: undefined }),
-      };
-  }
+  current: Readonly<Record<"endpoint" | "baseUrl" | "model", string>>,
+): ModelSettings {
+  const named = (endpoint = ""): string => (endpoint === DEFAULT_ENDPOINT ? "" : endpoint);
+  const isCloud = CLOUDS.includes(choice.endpoint ?? "");
+  const isSame = choice.baseUrl === undefined && named(choice.endpoint) === named(current.endpoint);
+  const keepsModel = isSame && (isCloud || current.baseUrl === "");
+  return {
+    endpoint: named(choice.endpoint) || undefined,
+    baseUrl: (choice.baseUrl ?? (isSame && isCloud ? current.baseUrl : "")) || undefined,
+    model: (choice.model ?? (keepsModel ? current.model : "")) || undefined,
+  };
 }
 
 /** Returns a message for the user if a typed base URL is invalid; undefined if it is an HTTP or HTTPS URL. */

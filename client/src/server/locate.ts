@@ -54,12 +54,16 @@ export async function isInstalled(context: vscode.ExtensionContext): Promise<boo
 }
 
 /**
- * Installs the Python packages that the configured endpoint needs if they are missing. Never throws: if the installation fails or
- * the user cancels it, the server still starts, and the first task reports what to install manually.
+ * Installs the Python packages of an extra if they are missing, by default those that the configured endpoint needs.
+ * Never throws: if the installation fails or the user cancels it, the server still starts, and the first task reports
+ * what to install manually.
  */
-export async function ensureExtra(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<void> {
+export async function ensureExtra(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+  extra = configuredExtra(),
+): Promise<void> {
   const wheel = bundledWheel(context.extensionPath);
-  const extra = configuredExtra();
   if (wheel === undefined || extra === undefined) return;
   try {
     const folder = await environmentFolder(context, wheel);

@@ -1,23 +1,32 @@
-// Access to a model: an API key, another server, or a cloud. If none is configured, a task asks for it before
-// Fairlead's own server is installed or started.
+// Access to a model: a key, a server, or a sign-in to a cloud. If none is configured, a task asks for it before Fairlead's
+// own server is installed or started.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { askForText, pick, showBriefly, type PickTexts } from "../ui/show";
-import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type AccessSettings } from "./access";
+import { method, type Endpoint } from "../wire/protocol";
+import { askForText, pick, pickBox, showBriefly, showRows, type PickTexts } from "../ui/show";
+import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type ModelSettings } from "./access";
 import { saveKey, savedKeys } from "./apiKeys";
+import { NotStarted } from "./errors";
+import { accessRows, endpointTitle, modelRows, PRESETS, usable, type AccessRow } from "./modelRows";
+import type { AgentServer } from "./server";
 import { configuredEndpoint } from "./settings";
 
-const TITLE = t("Agent: Choose a Model");
-
-interface AccessOption extends PickTexts {
-  /** Asks for what this kind of access needs. Returns false if the user closes a box or leaves it empty. */
-  readonly configure: () => Promise<boolean>;
-}
+const TITLE = t("Agent: Set Up Model");
+const ICONS: Readonly<Record<AccessRow["kind"], string>> = {
+  heading: "",
+  found: "pass",
+  key: "key",
+  azure: "key",
+  local: "server",
+  address: "globe",
+  cloud: "cloud",
+};
 
 export class ModelAccess {
   constructor(
     private readonly secrets: vscode.SecretStorage,
+    private readonly server: AgentServer,
     /** Whether the window shows the example, which needs no model. */
     private readonly isExample: () => boolean,
   ) {}
@@ -26,12 +35,16 @@ export class ModelAccess {
   async isConfigured(): Promise<boolean> {
     if (this.isExample()) return true;
     const keys = await savedKeys(this.secrets);
-    return hasAccess(accessSettings(), process.env, keys[configuredEndpoint()]);
+    const settings = { ...accessSettings(), replay: vscode.workspace.getConfiguration("fairlead").get("replay", "") };
+    return hasAccess(settings, process.env, keys[configuredEndpoint()]);
   }
 
   /** Asks for the API key of the endpoint. An empty one removes the key. Returns whether a key was set. */
   async setApiKey(endpoint = configuredEndpoint()): Promise<boolean> {
-    const prompt = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
+    const saved = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
+    const { endpoint: named, baseUrl } = accessSettings();
+    const where = named === "" && baseUrl !== "" && endpoint === DEFAULT_ENDPOINT ? baseUrl : endpointTitle(endpoint);
+    const prompt = t("The API key for {0}. {1}", where, saved);
     const texts = { title: t("Agent: Set API Key"), prompt };
     const key = await askForText(texts, { password: true, ignoreFocusOut: true });
     if (key === undefined) return false;
@@ -41,63 +54,149 @@ export class ModelAccess {
     return isSet;
   }
 
-  /** Asks for the kind of access and configures it. Returns false if the user closes a box or leaves it empty. */
+  /**
+   * Asks for the kind of access and configures it. Returns false if the user closes a box or leaves it empty; the
+   * settings are then as before.
+   */
   async ask(placeholder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
-    const options: AccessOption[] = [
-      {
-        icon: "key",
-        label: t("Anthropic API key"),
-        detail: t("Saved in VS Code's secret storage."),
-        configure: () => this.configureKey(),
-      },
-      {
-        icon: "server",
-        label: t("Local model or another server"),
-        detail: t(
-          "Any server with the Messages API or an API like OpenAI's, such as Ollama. Most local ones need no key.",
-        ),
-        configure: () => this.configureServer(),
-      },
-      {
-        icon: "cloud",
-        label: "Amazon Bedrock",
-        detail: t("Uses your AWS profile, AWS_... variables or AWS_BEARER_TOKEN_BEDROCK."),
-        configure: () =>
-          configureCloud(
-            "bedrock",
-            t("The model's inference profile in Amazon Bedrock, such as us.anthropic.claude-...-v1:0."),
-          ),
-      },
-      {
-        icon: "cloud",
-        label: "Google Vertex AI",
-        detail: t("Uses Google's application default credentials."),
-        configure: () => configureCloud("vertex", t("The model's name in Vertex AI, such as claude-...@20260901.")),
-      },
-    ];
-    const chosen = await pick(options, { title: TITLE, placeholder }, true);
-    return chosen ? chosen.configure() : false;
+    const before = accessSettings();
+    const row = await this.pickAccess(placeholder);
+    let isDone = false;
+    try {
+      isDone = row !== undefined && (await this.configure(row));
+    } catch (error) {
+      // the user has seen why the server could not start
+      if (!(error instanceof NotStarted)) throw error;
+    } finally {
+      if (!isDone) await write(before);
+    }
+    return isDone;
   }
 
-  private async configureKey(): Promise<boolean> {
-    if (!(await this.setApiKey(DEFAULT_ENDPOINT))) return false;
-    await apply({ kind: "key" });
+  /** Lets the user choose a kind of access. Adds what the server finds on this machine, if it is installed. */
+  private pickAccess(placeholder: string): Promise<AccessRow | undefined> {
+    const box = pickBox<PickTexts & { row: AccessRow }>({ title: TITLE, placeholder });
+    const draw = (endpoints: readonly Endpoint[]): void => {
+      const rows = accessRows(endpoints).map((row) => {
+        return { ...row, icon: ICONS[row.kind], isHeading: row.kind === "heading", row };
+      });
+      showRows(box, rows, ({ label }, other) => label === other.label);
+    };
+    const find = async (): Promise<void> => {
+      if (!(await this.server.isInstalled())) return;
+      box.busy = true;
+      // what the server cannot list, the user can still set up
+      const { endpoints } = await this.server
+        .request(method.models, { refresh: true })
+        .catch(() => ({ endpoints: [] }));
+      box.busy = false;
+      draw(endpoints);
+    };
+    Object.assign(box, { ignoreFocusOut: true, matchOnDescription: true, keepScrollPosition: true });
+    draw([]);
+    box.show();
+    void find();
+    return new Promise((resolve) => {
+      box.onDidAccept(() => {
+        resolve(box.selectedItems[0]?.row.row);
+        box.hide();
+      });
+      box.onDidHide(() => {
+        resolve(undefined);
+        box.dispose();
+      });
+    });
+  }
+
+  private async configure(row: AccessRow): Promise<boolean> {
+    switch (row.kind) {
+      case "key":
+        return this.configureKey(row.endpoint);
+      case "found":
+        await apply({ endpoint: row.endpoint });
+        return this.chooseModelOf(row.endpoint);
+      case "local":
+        return this.configureLocal();
+      case "address":
+        return this.configureAddress();
+      case "azure":
+        return this.configureAzure(row.endpoint);
+      case "cloud":
+        return configureCloud(row.endpoint);
+      case "heading":
+        return false;
+    }
+  }
+
+  private async configureKey(endpoint: string): Promise<boolean> {
+    if (!(await this.setApiKey(endpoint))) return false;
+    await apply({ endpoint });
+    return PRESETS[endpoint]?.model !== undefined || accessSettings().model !== "" || this.chooseModelOf(endpoint);
+  }
+
+  private async configureAzure(endpoint: string): Promise<boolean> {
+    const input = { value: "https://", problem: urlProblem, ignoreFocusOut: true };
+    const prompt = t("The address of your resource, such as https://NAME.openai.azure.com.");
+    const baseUrl = await askForText({ title: TITLE, prompt }, input);
+    if (baseUrl === undefined || !(await this.setApiKey(endpoint))) return false;
+    const model = await askModel(t("The name of your deployment."));
+    if (model === undefined) return false;
+    await apply({ endpoint, baseUrl: baseUrl.trim(), model });
     return true;
   }
 
-  private async configureServer(): Promise<boolean> {
-    const prompt =
+  /** Lets the user choose a model of the local servers that answer at their usual ports, or enter an address. */
+  private async configureLocal(): Promise<boolean> {
+    const { endpoints } = await this.server.request(method.models, { refresh: true });
+    const found = usable(endpoints).filter(({ local }) => local);
+    if (found.length === 0) return this.configureAddress(t("No local server answers at its usual port."));
+    const rows = found.flatMap((endpoint) => [
+      { label: endpoint.title, isHeading: true, row: undefined },
+      ...modelRows(endpoint, undefined).map((row) => ({ ...row, row })),
+    ]);
+    const other = { label: t("Another Address..."), icon: "globe", row: undefined };
+    const placeholder = t("Choose a model of a server that answers.");
+    const chosen = await pick([...rows, other], { title: TITLE, placeholder }, true);
+    if (!chosen) return false;
+    if (!chosen.row) return this.configureAddress();
+    await apply({ endpoint: chosen.row.endpoint, model: chosen.row.model });
+    return true;
+  }
+
+  private async configureAddress(introduction = ""): Promise<boolean> {
+    const question =
       vscode.env.remoteName === undefined
         ? t("The server's base URL.")
         : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs.");
     const input = { value: "http://localhost:11434", problem: urlProblem, ignoreFocusOut: true };
+    const prompt = [introduction, question].filter(Boolean).join(" ");
     const baseUrl = await askForText({ title: TITLE, prompt }, input);
     if (baseUrl === undefined) return false;
-    const model = await askModel(t("The model's name, as the server knows it."));
-    if (model === undefined) return false;
     if (!(await this.decideOnKey(new URL(baseUrl.trim()).host))) return false;
-    await apply({ kind: "server", model, baseUrl: baseUrl.trim() });
-    return true;
+    await apply({ baseUrl: baseUrl.trim() });
+    return this.chooseModelOf(undefined);
+  }
+
+  /**
+   * Lets the user choose a model of an endpoint whose settings are applied (undefined: the one at the base URL), and
+   * saves it. If the server lists none, asks for the name.
+   */
+  private async chooseModelOf(endpoint: string | undefined): Promise<boolean> {
+    await this.server.sendApiKey();
+    const { endpoints, chosen } = await this.server.request(method.models, { refresh: true });
+    const group = endpoints.find(({ name }) => name === (endpoint ?? chosen.endpoint));
+    const listed = group?.problem === "" ? modelRows(group, undefined) : [];
+    const [only] = listed;
+    if (only && listed.length === 1) return saveModel(only.model);
+    if (listed.length > 0) {
+      const other = { label: t("Other Model..."), icon: "edit", model: undefined };
+      const placeholder = t("Choose a model.");
+      const row = await pick([...listed, other], { title: TITLE, placeholder }, true);
+      if (row?.model !== undefined) return saveModel(row.model);
+      if (!row) return false;
+    }
+    const question = t("The model's name, as the server knows it.");
+    return saveModel(await askModel([group?.problem ?? "", question].filter(Boolean).join(" ")));
   }
 
   /**
@@ -115,10 +214,15 @@ export class ModelAccess {
   }
 }
 
-async function configureCloud(endpoint: string, prompt: string): Promise<boolean> {
-  const model = await askModel(prompt);
+const CLOUD_PROMPTS: Readonly<Record<string, string>> = {
+  bedrock: t("The model's inference profile in Amazon Bedrock, such as us.anthropic.claude-...-v1:0."),
+  vertex: t("The model's name in Vertex AI, such as claude-...@20260901."),
+};
+
+async function configureCloud(endpoint: string): Promise<boolean> {
+  const model = await askModel(CLOUD_PROMPTS[endpoint] ?? t("The model's name, as the server knows it."));
   if (model === undefined) return false;
-  await apply({ kind: "cloud", model, endpoint });
+  await apply({ endpoint, model });
   return true;
 }
 
@@ -128,19 +232,27 @@ async function askModel(prompt: string): Promise<string | undefined> {
   return model?.trim() === "" ? undefined : model?.trim();
 }
 
-function accessSettings(): AccessSettings & { readonly model: string } {
+async function saveModel(model: string | undefined): Promise<boolean> {
+  if (model === undefined) return false;
+  await write({ ...accessSettings(), model });
+  return true;
+}
+
+function accessSettings(): Record<"endpoint" | "baseUrl" | "model", string> {
   const settings = vscode.workspace.getConfiguration("fairlead");
   return {
     endpoint: settings.get("endpoint", ""),
     baseUrl: settings.get("baseUrl", ""),
-    replay: settings.get("replay", ""),
     model: settings.get("model", ""),
   };
 }
 
-/** Changes the user's settings. */
-async function apply(choice: AccessChoice): Promise<void> {
+const apply = (choice: AccessChoice): Promise<void> => write(settingsFor(choice, accessSettings()));
+
+/** Changes the user's settings to these. */
+async function write(wanted: ModelSettings): Promise<void> {
   const configuration = vscode.workspace.getConfiguration("fairlead");
-  for (const [key, value] of Object.entries(settingsFor(choice, accessSettings())))
-    await configuration.update(key, value, vscode.ConfigurationTarget.Global);
+  for (const [key, value] of Object.entries(wanted))
+    if ((value ?? "") !== configuration.get(key, ""))
+      await configuration.update(key, value === "" ? undefined : value, vscode.ConfigurationTarget.Global);
 }

@@ -6,6 +6,7 @@ import { method } from "../wire/protocol";
 import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
+import { configuredCloud, configuredEndpoint } from "./settings";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showInformation, withProgress } from "../ui/show";
 
@@ -21,6 +22,7 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
       { title: t("Fairlead: waiting for the model's answer") },
       async () => {
         await server.sendApiKey();
+        await server.ensurePackages(configuredEndpoint());
         return server.request(method.tryModel, {});
       },
     );
@@ -32,9 +34,11 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
     if (error instanceof NotStarted) return;
     const chosen = await showError(
       t("The model cannot be used. {0}", messageOf(error)),
+      ...(configuredCloud() === undefined ? [t("Set API Key")] : []),
       t("Choose Again"),
       t("Test Again"),
     );
+    if (chosen === t("Set API Key") && (await access.setApiKey())) await testModel(access, server);
     if (chosen === t("Choose Again")) await setUpModel(access, server);
     if (chosen === t("Test Again")) await testModel(access, server);
   }

@@ -20,6 +20,7 @@ import { claims } from "./claims";
 import { messageOf, NotStarted, ServerGone } from "./errors";
 import { showPythonHelp } from "./help";
 import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
+import { extraFor } from "./access";
 import { API_KEYS_SECRET, savedKeys } from "./apiKeys";
 import {
   answerRequest,
@@ -33,6 +34,7 @@ import { titleText } from "./serverTitles";
 import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
+import type { ChosenModel } from "../wire/protocolStates";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showFromServer, showTitle } from "../ui/show";
 
@@ -58,6 +60,9 @@ export class AgentServer implements vscode.Disposable {
   private readonly pendingRequests = new Set<() => void>();
   /** The sessions whose plan and edits are being requested again. */
   private readonly refetching = new Set<string>();
+  private readonly applied = new vscode.EventEmitter<void>();
+  /** Fires when the server has got settings or keys, and when the settings change while it is not running. */
+  readonly onDidApplySettings = this.applied.event;
   private readonly disposables: vscode.Disposable[];
 
   constructor(
@@ -75,7 +80,7 @@ export class AgentServer implements vscode.Disposable {
         const isMoved = ["endpoint", "baseUrl"].some((name) => event.affectsConfiguration(`fairlead.${name}`));
         if (isMoved && this.client) void ensureExtra(context, log);
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
-        else void this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
+        else void this.sendSettings();
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       vscode.window.onDidChangeWindowState(({ focused }) => {
@@ -138,6 +143,28 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
+  /** Whether the server can start without being installed first. */
+  isInstalled(): Promise<boolean> {
+    return isInstalled(this.context);
+  }
+
+  /** The model that the settings choose; undefined if the server is not running. */
+  async defaultModel(): Promise<ChosenModel | undefined> {
+    const client = await this.client?.catch(() => undefined);
+    return client && sendRequest(client, method.chooseModel, {}).catch(() => undefined);
+  }
+
+  /**
+   * Installs the packages that an endpoint needs if they are missing: the session's, or the one that the settings
+   * choose. Starts the server first if it is not running.
+   */
+  async ensurePackages(endpoint: string): Promise<void> {
+    await this.started();
+    await ensureExtra(this.context, this.log);
+    const extra = extraFor({ endpoint, baseUrl: "" }, {});
+    if (extra !== undefined) await ensureExtra(this.context, this.log, extra);
+  }
+
   /** Sends the saved API keys, so that the next run has it. Starts the server first if it is not running. */
   async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
@@ -166,6 +193,7 @@ export class AgentServer implements vscode.Disposable {
   /** Stops listening to VS Code. `stop` ends the server. */
   dispose(): void {
     for (const disposable of this.disposables) disposable.dispose();
+    this.applied.dispose();
   }
 
   private onServerGone(): void {
@@ -295,6 +323,12 @@ export class AgentServer implements vscode.Disposable {
 
   private async sendCredentials(client: LanguageClient): Promise<void> {
     await sendRequest(client, method.credentials, { keys: await savedKeys(this.context.secrets) });
+    this.applied.fire();
+  }
+
+  private async sendSettings(): Promise<void> {
+    await this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
+    this.applied.fire();
   }
 
   /** Requests the complete plan and edits of a session, because a difference does not apply to those in the store. */

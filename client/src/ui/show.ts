@@ -141,6 +141,23 @@ export function showHeader(view: View<vscode.TreeView<unknown> | vscode.WebviewV
     shown.badge = header.badge && { value: header.badge.value, tooltip: lineText(header.badge.tooltip) };
 }
 
+/** A button of a quick pick, or of one of its rows. */
+export interface PickButton {
+  readonly icon: string;
+  readonly tooltip: string;
+  readonly press: () => unknown;
+}
+
+interface ShownButton extends vscode.QuickInputButton {
+  readonly press: () => unknown;
+}
+
+const shownButton = ({ icon, tooltip, press }: PickButton): ShownButton => ({
+  iconPath: new vscode.ThemeIcon(icon),
+  tooltip: lineText(tooltip),
+  press,
+});
+
 /** A row of a quick pick. */
 export interface PickTexts {
   readonly icon?: string;
@@ -150,6 +167,8 @@ export interface PickTexts {
   readonly isHeading?: boolean;
   /** Whether the row is shown even if it does not contain what the user types. */
   readonly alwaysShow?: boolean;
+  /** Only in a `pickBox`. */
+  readonly buttons?: readonly PickButton[];
 }
 
 /** What a box says, apart from its rows. */
@@ -165,7 +184,7 @@ interface ShownRow<Row> extends vscode.QuickPickItem {
 }
 
 function shownRow<Row extends PickTexts>(row: Row): ShownRow<Row> {
-  const { icon = "", label, description, detail, isHeading = false, alwaysShow = false } = row;
+  const { icon = "", label, description, detail, isHeading = false, alwaysShow = false, buttons = [] } = row;
   return {
     row,
     label: isHeading ? lineText(label) : iconText(label, icon),
@@ -173,6 +192,7 @@ function shownRow<Row extends PickTexts>(row: Row): ShownRow<Row> {
     ...(detail === undefined ? {} : { detail: iconText(detail) }),
     kind: isHeading ? vscode.QuickPickItemKind.Separator : vscode.QuickPickItemKind.Default,
     alwaysShow,
+    buttons: buttons.map(shownButton),
   };
 }
 
@@ -196,12 +216,27 @@ export async function pick<Row extends PickTexts>(
 /** A quick pick without the properties that take a text; see `showRows`. */
 export type PickBox<Row> = Omit<vscode.QuickPick<ShownRow<Row>>, "title" | "placeholder" | "items">;
 
-export function pickBox<Row extends PickTexts>(texts: BoxTexts): PickBox<Row> {
-  return Object.assign(vscode.window.createQuickPick<ShownRow<Row>>(), shownBox(texts));
+/** Makes a quick pick. Its buttons, and those of its rows, do what they say and leave it open. */
+export function pickBox<Row extends PickTexts>(texts: BoxTexts, buttons: readonly PickButton[] = []): PickBox<Row> {
+  const box = vscode.window.createQuickPick<ShownRow<Row>>();
+  box.onDidTriggerItemButton(({ button }) => (button as ShownButton).press());
+  box.onDidTriggerButton((button) => {
+    if ("press" in button) (button as ShownButton).press();
+  });
+  return Object.assign(box, shownBox(texts), { buttons: buttons.map(shownButton) });
 }
 
-export function showRows<Row extends PickTexts>(box: PickBox<Row>, rows: readonly Row[]): void {
-  Object.assign(box, { items: rows.map(shownRow) });
+/** Shows rows in a quick pick. With `isSame`, the row that the user has reached stays the active one. */
+export function showRows<Row extends PickTexts>(
+  box: PickBox<Row>,
+  rows: readonly Row[],
+  isSame?: (one: Row, other: Row) => boolean,
+): void {
+  const active = box.activeItems[0]?.row;
+  const items = rows.map(shownRow);
+  Object.assign(box, { items });
+  const same = active && isSame && items.find(({ row }) => isSame(row, active));
+  if (same) box.activeItems = [same];
 }
 
 /** An input box without the properties that take a text. */

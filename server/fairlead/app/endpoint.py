@@ -13,7 +13,7 @@ from fairlead.session.settings import Settings
 NO_SUCH_ENDPOINT = "There is no endpoint “{name}”. The setting endpoint must be one of: {names}."
 NO_ADDRESS = "No address is set for {title}. Set {variable} or the setting baseUrl."
 NO_MODEL = (
-    "No model is chosen for {title}. In VS Code run “Agent: Switch Model”; in a terminal use --model. "
+    "No model is chosen for {title}. In VS Code run “Agent: Choose Model”; in a terminal use --model. "
     "`fairlead models` lists them."
 )
 

@@ -14,7 +14,8 @@ import { mentionsOf } from "../../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../../ui/folders";
-import { modelLabel } from "../../server/modelChoices";
+import { modelLabel } from "../../ui/modelTexts";
+import type { ChosenModels } from "../../server/chosenModels";
 import { configuredCloud } from "../../server/settings";
 import type { Change, PromptEntry, Session } from "../../state/session";
 import type { Store } from "../../state/store";
@@ -56,6 +57,7 @@ export class Conversation implements vscode.Disposable {
     /** Returns the earlier tasks, newest first. */
     private readonly history: () => readonly string[],
     private readonly box: PromptBox,
+    private readonly models: ChosenModels,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
   ) {
     // after a change of another session, that may have become the active one, or wait for the user
@@ -66,6 +68,7 @@ export class Conversation implements vscode.Disposable {
     this.disposables = [
       this.visibility,
       this.redraw,
+      models.onDidChange(schedule),
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
         // with several folders, paths begin with the folder's name
@@ -289,10 +292,9 @@ export class Conversation implements vscode.Disposable {
 
   private readonly draw = (): void => {
     const session = this.store.active;
-    const settings = vscode.workspace.getConfiguration("fairlead");
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
-    const model = isFixed ? session.model : modelLabel(settings.get("model", ""), settings.get("effort", ""));
+    const model = isFixed ? session.model : modelLabel(this.models.current) || t("Choose Model");
     const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });

@@ -18,7 +18,7 @@ import { visibleText } from "../../ui/shownText";
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
   Intention,
-  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "switchModel" }
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "chooseModel" }
 >;
 
 /** What the conversation needs of other features. */
@@ -99,8 +99,8 @@ export class ConversationActions implements vscode.Disposable {
         if (session?.running) await this.features.runs.stop(session.id);
         return;
       }
-      case "switchModel":
-        await vscode.commands.executeCommand("fairlead.switchModel");
+      case "chooseModel":
+        await vscode.commands.executeCommand("fairlead.chooseModel");
     }
   }
 

@@ -155,7 +155,7 @@ export type Intention =
   /** Mention what was dropped on the prompt. */
   | { readonly kind: "drop"; readonly uris: readonly string[] }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
-  | { readonly kind: "switchModel" };
+  | { readonly kind: "chooseModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Predicate = (value: unknown) => boolean;
@@ -200,7 +200,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
   drop: { uris: isList },
   removeChip: { chip: isChip },
-  switchModel: {},
+  chooseModel: {},
 };
 
 /**

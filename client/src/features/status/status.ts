@@ -1,14 +1,20 @@
-// The status bar items: what the agents of all sessions do and wait for, and how much is left to review.
+// The status bar items: what the agents of all sessions do and wait for, how much is left to review, and the model.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { relative } from "../../ui/folders";
 import { showStatus, statusItem } from "../../ui/show";
+import { cut } from "../../ui/shownText";
 import { reviewText, statusTexts } from "./statusTexts";
+import { modelLabel } from "../../ui/modelTexts";
+import type { ChosenModels } from "../../server/chosenModels";
+import { endpointTitle } from "../../server/modelRows";
 import { drawnFrom } from "../../ui/throttle";
 import type { Store } from "../../state/store";
 
 const SECOND = 1000;
+/** The characters of a model's name in the status bar. Its tooltip has the rest. */
+const MAX_MODEL = 30;
 
 /**
  * Shows the items until the result is disposed. `countFiles` counts the proposed files: those that are left to review,
@@ -52,4 +58,26 @@ export function showStatusItems(
     clearTimeout(countdown);
   });
   return vscode.Disposable.from(drawnFrom(store, draw), stop, agentItem, reviewItem);
+}
+
+/** Shows the model of the shown session, or of a new one, until the result is disposed. A click lets the user choose. */
+export function showModelItem(store: Store, models: ChosenModels): vscode.Disposable {
+  const item = statusItem("fairlead.model", "Agent: Model", 98);
+  item.command = "fairlead.chooseModel";
+  const draw = (): void => {
+    const { model, effort, endpoint } = models.current;
+    if (model === "" || store.active?.recording) {
+      item.hide();
+      return;
+    }
+    const tooltip = [modelLabel({ model, effort }), endpointTitle(endpoint), t("Choose another model.")];
+    showStatus(item, {
+      icon: "sparkle",
+      text: modelLabel({ model: cut(model, MAX_MODEL), effort }),
+      tooltip: tooltip.filter(Boolean).join("\n"),
+    });
+  };
+  draw();
+  const redraw = drawnFrom(store, draw);
+  return vscode.Disposable.from(redraw, models.onDidChange(redraw.schedule), item);
 }

@@ -80,7 +80,7 @@ function onClick(event: MouseEvent): void {
   else if (action === "send") {
     prompt.submit();
     log.scrollToEnd();
-  } else if (action === "stop" || action === "switchModel") send({ kind: action });
+  } else if (action === "stop" || action === "chooseModel") send({ kind: action });
   else if (action === "removeChip" && chip !== undefined) {
     send({ kind: "removeChip", chip: chip as ChipView["id"] });
     prompt.focus();

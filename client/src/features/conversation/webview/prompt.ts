@@ -27,7 +27,7 @@ export class Prompt {
   private readonly chips = element("div", "chips");
   private readonly sendButton = button(t("Send"), "send");
   private readonly stopButton = button(t("Stop"), "stop");
-  private readonly model = button("", "switchModel");
+  private readonly model = button("", "chooseModel");
   private readonly spent = element("p", "spent");
   /** Says which added files cannot be sent. */
   private readonly notice = element("p", "notice");

@@ -1,0 +1,262 @@
+// The model picker: lets the user choose the model of the shown session, or of new ones, from what the servers list.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import type { Store } from "../state/store";
+import { method, type ModelsResult, type TryResult } from "../wire/protocol";
+import type { ChosenModel } from "../wire/protocolStates";
+import { effortLabel } from "../ui/modelTexts";
+import { askForText, pick, pickBox, showBriefly, showRows, type PickButton, type PickTexts } from "../ui/show";
+import type { ChosenModels } from "./chosenModels";
+import { messageOf, showFailure } from "./errors";
+import type { ModelAccess } from "./modelAccess";
+import { effortChoices, endpointTitle, pickerRows, type ModelRow, type PickerRow } from "./modelRows";
+import { setUpModel } from "./modelSetup";
+import type { AgentServer } from "./server";
+
+const TITLE = t("Agent: Choose Model");
+/** The search in the settings editor for the settings that decide which model answers. */
+const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.endpoint,fairlead.endpoints,fairlead.baseUrl";
+const ICONS: Readonly<Record<PickerRow["kind"], string>> = {
+  heading: "",
+  model: "",
+  key: "key",
+  problem: "warning",
+  endpoint: "add",
+  other: "edit",
+  effort: "dashboard",
+  settings: "gear",
+};
+
+interface ShownRow extends PickTexts {
+  readonly row: PickerRow;
+}
+
+/** What a small request to a model showed; undefined while it has no answer. */
+type Tried = Pick<TryResult, "works" | "message"> | undefined;
+
+export class ModelPicker {
+  /** What the server listed last. Shown at once, until it has answered again. */
+  private listed: ModelsResult["endpoints"] = [];
+
+  constructor(
+    private readonly store: Store,
+    private readonly server: AgentServer,
+    private readonly access: ModelAccess,
+    private readonly models: ChosenModels,
+  ) {}
+
+  /** Lets the user choose. Shows why if it fails. `isRefreshed`: servers are asked again that were asked before. */
+  async choose(isRefreshed = false): Promise<void> {
+    try {
+      const row = await this.pickRow(isRefreshed);
+      if (row) await this.perform(row);
+    } catch (error) {
+      showFailure(error);
+    }
+  }
+
+  private async perform(row: PickerRow): Promise<void> {
+    const { current } = this.models;
+    switch (row.kind) {
+      case "model": {
+        const effort = row.efforts.length > 0 ? await this.pickEffort(row, row.efforts) : "";
+        if (effort !== undefined) await this.use({ endpoint: row.endpoint, model: row.model, effort });
+        return;
+      }
+      case "effort": {
+        const levels = this.effortsOf(current);
+        const effort = await this.pickEffort(current, levels);
+        if (effort !== undefined) await this.use({ ...current, effort });
+        return;
+      }
+      case "other": {
+        const prompt = t("The model's name, as {0} knows it.", endpointTitle(current.endpoint));
+        const model = await askForText({ title: TITLE, prompt }, { value: current.model });
+        if (model?.trim()) await this.use({ ...current, model: model.trim() });
+        return;
+      }
+      case "key":
+        if (await this.access.setApiKey(row.endpoint)) await this.chooseAgain();
+        return;
+      case "problem":
+        await this.solve(row.endpoint, row.detail ?? "");
+        return;
+      case "endpoint":
+        await setUpModel(this.access, this.server);
+        return;
+      case "settings":
+        await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
+        return;
+      case "heading":
+    }
+  }
+
+  private async chooseAgain(): Promise<void> {
+    await this.server.sendApiKey();
+    await this.choose(true);
+  }
+
+  /** Offers what may help if the server of an endpoint could not list its models. */
+  private async solve(endpoint: string, problem: string): Promise<void> {
+    const again = { label: t("Ask Again"), icon: "refresh" };
+    const key = { label: t("Set Key..."), icon: "key" };
+    const name = { label: t("Type the Model's Name..."), icon: "edit" };
+    const settings = { label: t("Model Settings"), icon: "gear" };
+    const chosen = await pick([again, key, name, settings], { title: endpointTitle(endpoint), placeholder: problem });
+    if (chosen === again || (chosen === key && (await this.access.setApiKey(endpoint)))) await this.chooseAgain();
+    if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
+    if (chosen !== name) return;
+    const prompt = t("The model's name, as {0} knows it.", endpointTitle(endpoint));
+    const model = await askForText({ title: TITLE, prompt });
+    if (model?.trim()) await this.use({ endpoint, model: model.trim(), effort: "" });
+  }
+
+  /** Asks for a level of effort. Returns undefined if the user closes the box. */
+  private async pickEffort(
+    { model, effort }: Pick<ChosenModel, "model" | "effort">,
+    levels: readonly string[],
+  ): Promise<string | undefined> {
+    const rows = effortChoices(levels, effort).map((level) => {
+      return { label: effortLabel(level), icon: level === effort ? "check" : "blank", level };
+    });
+    const placeholder = t("How much {0} thinks, if it supports this", model);
+    return (await pick(rows, { title: TITLE, placeholder }))?.level;
+  }
+
+  private effortsOf({ endpoint, model }: ChosenModel): readonly string[] {
+    const group = this.listed.find(({ name }) => name === endpoint);
+    return group?.models.find(({ name }) => name === model)?.efforts ?? [];
+  }
+
+  /** Makes it the model of the shown session; without a session, that of new ones. */
+  private async use(selection: ChosenModel): Promise<void> {
+    const { sessionId } = this;
+    if (sessionId === undefined) {
+      await this.makeDefault(selection);
+      return;
+    }
+    await this.server.ensurePackages(selection.endpoint);
+    const { model } = await this.server.request(method.chooseModel, { ...selection, sessionId });
+    showBriefly(t("The next task of this session uses {0}.", model));
+  }
+
+  /** Writes the model to the user's settings. */
+  private async makeDefault({ endpoint, model, effort }: ChosenModel): Promise<void> {
+    const byDefault = await this.server.request(method.chooseModel, {});
+    const settings = vscode.workspace.getConfiguration("fairlead");
+    // the base URL belongs to the endpoint that was configured until now
+    const moved = endpoint === byDefault.endpoint ? {} : { endpoint, baseUrl: undefined };
+    const changes = { ...moved, model, ...(effort === settings.get("effort") ? {} : { effort: effort || undefined }) };
+    for (const [name, value] of Object.entries(changes))
+      await settings.update(name, value, vscode.ConfigurationTarget.Global);
+    await this.server.ensurePackages(endpoint);
+    showBriefly(t("New sessions use {0}.", model));
+  }
+
+  /** The shown session, if the server has it; undefined: the choice is for new sessions. */
+  private get sessionId(): string | undefined {
+    const { active } = this.store;
+    return active?.row && !active.row.openElsewhere ? active.id : undefined;
+  }
+
+  /** What is known before the server answers: what it listed last, and the models of the sessions. */
+  private get known(): ModelsResult {
+    const recent = this.store.listed.flatMap(({ row }) => row?.model ?? []);
+    return { endpoints: this.listed, chosen: this.models.current, recent };
+  }
+
+  /** Shows the list, and keeps it open while models are tried. Returns the row that the user chooses, if any. */
+  private pickRow(isRefreshed: boolean): Promise<PickerRow | undefined> {
+    const { sessionId } = this;
+    const placeholder =
+      sessionId === undefined ? t("New sessions use the model.") : t("The next task of this session uses the model.");
+    const refresh = { icon: "refresh", tooltip: t("Ask the Servers Again"), press: () => void load(true) };
+    const box = pickBox<ShownRow>({ title: TITLE, placeholder }, [refresh]);
+    const tried = new Map<string, Tried>();
+    let shown = this.known;
+    let pending = 0;
+    const draw = (): void => {
+      const rows = pickerRows(shown).map((row) => shownRow(row, tried, buttonsOf(row)));
+      showRows(box, rows, (one, other) => keyOf(one.row) === keyOf(other.row));
+    };
+    const whileBusy = async (work: () => Promise<void>): Promise<void> => {
+      pending += 1;
+      box.busy = true;
+      try {
+        await work();
+      } finally {
+        pending -= 1;
+        box.busy = pending > 0;
+      }
+    };
+    const load = (asksAgain: boolean): Promise<void> =>
+      whileBusy(async () => {
+        try {
+          const about = sessionId === undefined ? {} : { sessionId };
+          shown = await this.server.request(method.models, { ...about, refresh: asksAgain });
+          this.listed = shown.endpoints;
+          draw();
+        } catch (error) {
+          box.hide();
+          showFailure(error);
+        }
+      });
+    const tryModel = (row: ModelRow): Promise<void> =>
+      whileBusy(async () => {
+        tried.set(keyOf(row), undefined);
+        draw();
+        tried.set(keyOf(row), await this.try(row));
+        draw();
+      });
+    const buttonsOf = (row: PickerRow): PickButton[] => {
+      if (row.kind !== "model") return [];
+      const selection = { endpoint: row.endpoint, model: row.model, effort: row.isChosen ? row.effort : "" };
+      const makeDefault = (): void => void this.makeDefault(selection).catch(showFailure);
+      return [
+        { icon: "beaker", tooltip: t("Try with a Small Request"), press: () => void tryModel(row) },
+        { icon: "pin", tooltip: t("Make It the Default"), press: makeDefault },
+      ];
+    };
+    Object.assign(box, { matchOnDescription: true, keepScrollPosition: true });
+    draw();
+    box.show();
+    void load(isRefreshed);
+    return new Promise((resolve) => {
+      box.onDidAccept(() => {
+        resolve(box.selectedItems[0]?.row.row);
+        box.hide();
+      });
+      box.onDidHide(() => {
+        resolve(undefined);
+        box.dispose();
+      });
+    });
+  }
+
+  private async try({ endpoint, model, effort }: ModelRow): Promise<Tried> {
+    try {
+      await this.server.ensurePackages(endpoint);
+      return await this.server.request(method.tryModel, { endpoint, model, effort });
+    } catch (error) {
+      return { works: false, message: messageOf(error) };
+    }
+  }
+}
+
+function shownRow(row: PickerRow, tried: ReadonlyMap<string, Tried>, buttons: readonly PickButton[]): ShownRow {
+  const isTried = row.kind === "model" && tried.has(keyOf(row));
+  const result = tried.get(keyOf(row));
+  const ownIcon = row.kind === "model" && row.isChosen ? "check" : ICONS[row.kind];
+  return {
+    ...row,
+    row,
+    buttons,
+    isHeading: row.kind === "heading",
+    icon: !isTried ? ownIcon : !result ? "loading~spin" : result.works ? "pass" : "error",
+    ...(isTried && { detail: result?.message ?? t("Waiting for the answer...") }),
+  };
+}
+
+const keyOf = (row: PickerRow): string =>
+  row.kind === "model" ? `${row.endpoint} ${row.model}` : `${row.kind} ${"endpoint" in row ? row.endpoint : row.label}`;
