@@ -49,6 +49,23 @@ async def test_the_models_of_each_endpoint_are_listed(workspace: Path) -> None:
             assert len(server.requests) == 2
 
 
+async def test_only_the_servers_that_may_be_asked_are_asked(workspace: Path) -> None:
+    """Of the others, the answer has the models that are known: from the settings, and from an earlier answer."""
+    with FakeModels(LIST) as one, FakeModels(LIST) as other:
+        endpoints = {**work(one.url, api="chat")["endpoints"], "home": {"baseUrl": other.url, "api": "chat"}}
+        endpoints["home"]["models"] = {"large": {}}
+        async with Client(workspace, settings={"endpoints": endpoints}) as client:
+
+            async def listed(**params: Any) -> list[list[str]]:
+                found = by_name(await client.request("agent/models", params))
+                return [[each["name"] for each in found[name]["models"]] for name in ("work", "home")]
+
+            assert await listed(ask=[]) == [[], ["large"]]
+            assert await listed(ask=["work"]) == [["small", "large"], ["large"]]
+            assert await listed(ask=[]) == [["small", "large"], ["large"]]
+            assert (len(one.requests), len(other.requests)) == (1, 0)
+
+
 def model(name: str, **known: Any) -> dict[str, Any]:
     unknown = {"contextTokens": None, "inputPrice": None, "outputPrice": None, "tools": None, "efforts": []}
     return {"name": name, "title": name, **unknown, **known}

@@ -161,7 +161,7 @@ def requests() -> Iterator[Golden]:
     yield _answers("credentials.result", wire.CREDENTIALS, None)
     yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})
     yield _answers("warm.result", wire.WARM, None)
-    yield _asks("models.params", wire.MODELS, {"sessionId": SESSION, "refresh": True})
+    yield _asks("models.params", wire.MODELS, {"sessionId": SESSION, "refresh": True, "ask": ["work"]})
     listed = ListedModel("模型-1", "模型 1", ModelFacts(32768, Price(0.5, 0.05, 0.5, 2.0), ("low", "high")), tools=True)
     groups = [
         EndpointModels("work", "公司", True, False, "", (listed,)),

@@ -763,6 +763,8 @@ export interface ModelsParams {
   readonly sessionId?: string;
   /** True: servers are asked again that were asked before. */
   readonly refresh?: boolean;
+  /** The names of the endpoints whose servers may be asked; without it, all. */
+  readonly ask?: readonly string[];
 }
 
 /** What is left out, the settings decide. */

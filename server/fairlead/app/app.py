@@ -157,7 +157,9 @@ class App:
             connecting = (await self.sessions.get(session_id)).warm()
         await asyncio.gather(self.context.layers.capability(roots), connecting)
 
-    async def list_models(self, session_id: str | None, *, refresh: bool) -> list[EndpointModels]:
+    async def list_models(
+        self, session_id: str | None, *, refresh: bool, ask: Collection[str] | None
+    ) -> list[EndpointModels]:
         """The models that can be chosen, by endpoint; that of the session, or of a new one, is the first.
 
         Raises:
@@ -172,6 +174,7 @@ class App:
             selection.endpoint or default,
             {default, *settings.endpoints},
             refresh=refresh,
+            ask=ask,
         )
 
     def check_selection(self, selection: ModelSelection) -> None:

@@ -1,7 +1,7 @@
 """The models that can be chosen: what the servers list, with what the settings and Fairlead know about them."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from fairlead.agent.errors import ModelError
@@ -44,6 +44,7 @@ class ModelCatalog:
         configured: set[str],
         *,
         refresh: bool,
+        ask: Collection[str] | None = None,
     ) -> list[EndpointModels]:
         """The endpoints with their models, `first` at the beginning.
 
@@ -54,23 +55,38 @@ class ModelCatalog:
             first: the name of the endpoint that is in use.
             configured: the names of the endpoints that the user has set up.
             refresh: whether servers are asked that were asked before.
+            ask: the names of the endpoints whose servers may be asked. None: all.
         """
         await asyncio.to_thread(price_list)
         if refresh:
             self._lists.clear()
         names = sorted(specs, key=lambda name: name != first)
         found = await asyncio.gather(
-            *(self._group(specs[name], choose(name), is_wanted=name == first or name in configured) for name in names)
+            *(
+                self._group(
+                    specs[name],
+                    choose(name),
+                    is_wanted=name == first or name in configured,
+                    may_ask=ask is None or name in ask,
+                )
+                for name in names
+            )
         )
         return [group for group in found if group is not None]
 
-    async def _group(self, spec: EndpointSpec, endpoint: Endpoint, *, is_wanted: bool) -> EndpointModels | None:
+    async def _group(
+        self, spec: EndpointSpec, endpoint: Endpoint, *, is_wanted: bool, may_ask: bool
+    ) -> EndpointModels | None:
         has_address = spec.kind == "cloud" or bool(spec.base_url or endpoint.base_url)
         if not is_wanted and (spec.kind == "cloud" or not has_address):
             return None
         listed, problem = (), ""
         if not has_address:
             problem = endpoint.problem
+        elif not may_ask:
+            listed = self._lists.get(_key(endpoint), ())
+            if not (is_wanted or listed) and spec.kind == "local":
+                return None
         elif spec.kind != "cloud" and not endpoint.is_without_key:
             try:
                 listed = await self._list(endpoint, TIMEOUT if is_wanted or spec.kind != "local" else PROBE)

@@ -379,6 +379,8 @@ class ModelsParams(TypedDict):
     sessionId: NotRequired[str]
     refresh: NotRequired[bool]
     """True: servers are asked again that were asked before."""
+    ask: NotRequired[list[str]]
+    """The names of the endpoints whose servers may be asked; without it, all."""
 
 
 class TryModelParams(TypedDict):

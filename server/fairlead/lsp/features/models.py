@@ -14,7 +14,7 @@ from fairlead.wire.states import ChosenModelWire
 async def list_models(server: AgentServer, params: ModelsParams) -> wire.ModelsResult:
     """`agent/models`: the models that can be chosen, by endpoint."""
     session_id = params.get("sessionId")
-    groups = await server.app.list_models(session_id, refresh=params.get("refresh", False))
+    groups = await server.app.list_models(session_id, refresh=params.get("refresh", False), ask=params.get("ask"))
     selection = (await server.sessions.get(session_id)).selection if session_id else BY_SETTINGS
     chosen = convert.chosen_model(server.context.resolved(selection))
     used = [convert.chosen_model(row.model) for row in server.sessions.rows()]
