@@ -86,7 +86,7 @@ test("the golden answer of the server becomes rows", () => {
     ...["# Recently used", "模型-1", "m", "# 公司", "模型-1", "# Add an API key", "OpenAI", ...MORE],
   ]);
   const [, first] = rows;
-  assert.equal(first?.kind === "model" && first.description, "公司 · 32k · local");
+  assert.equal(first?.kind === "model" && first.description, "公司 · 32k · $0.5 / $2 · local");
 });
 
 test("the efforts to choose from are those of the model, else all levels, and the current one", () => {

@@ -4,7 +4,17 @@
 import fs from "node:fs";
 import path from "node:path";
 import { root } from "../process.mjs";
-import { bash, edit, modelServer, plan, recording, remove, rename, write } from "../../tests/editor/agent.mjs";
+import {
+  bash,
+  edit,
+  listingServer,
+  modelServer,
+  plan,
+  recording,
+  remove,
+  rename,
+  write,
+} from "../../tests/editor/agent.mjs";
 
 const HELLO = "def greet(name):\n    return 'Hello ' + name\n\n\nprint(greet('you'))\n";
 const STEPS = [
@@ -48,6 +58,7 @@ export const JOURNEYS = {
   trouble: { options: troubleOptions, play: runIntoErrors },
   budget: { options: pauseOptions, play: pauseAtBudget },
   sessions: { options: sessionsOptions, play: useSessions },
+  models: { options: modelsOptions, play: chooseModels },
 };
 
 async function readExtensionPage({ page, take }) {
@@ -391,4 +402,73 @@ async function startTask({ page, command }, task) {
   await page.quickInput();
   await page.insertText(task);
   await page.press("Enter");
+}
+
+async function modelsOptions() {
+  const cloud = [
+    { id: "claude-sonnet-5-5", context_length: 200_000 },
+    { id: "gpt-6.1-sol", context_length: 400_000, supported_parameters: ["tools", "reasoning_effort"] },
+    { id: "an-organization/a-model-with-a-very-long-name-2026-11-29:free", context_length: 131_072 },
+    { id: "old-model", context_length: 8192, supported_parameters: ["temperature"] },
+  ];
+  const gateway = await listingServer({ models: cloud });
+  const local = await listingServer({ models: [{ id: "qwen-coder-30b", max_model_len: 32_768 }, { id: "broken" }] });
+  const refusing = await listingServer({ models: [], key: "k" });
+  const prices = {
+    "claude-sonnet-5-5": { inputPrice: 3, outputPrice: 15 },
+    "old-model": { inputPrice: 0, outputPrice: 0 },
+  };
+  return {
+    workspace: { "a.txt": "a\n" },
+    settings: {
+      "fairlead.endpoint": "gateway",
+      "fairlead.model": "claude-sonnet-5-5",
+      "fairlead.endpoints": {
+        gateway: { title: "Our gateway", api: "chat", baseUrl: gateway.url, models: prices },
+        llamacpp: { baseUrl: local.url },
+        lab: { title: "The lab", api: "chat", baseUrl: refusing.url },
+      },
+    },
+  };
+}
+
+async function chooseModels({ page, take, command, conversation, text }) {
+  const row = (name) => page.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+  await command("Set Up Model...");
+  await row("llama.cpp")
+    .filter({ hasText: text("{0} models", 2) })
+    .waitFor();
+  await take("1-set-up");
+  await page.pick("OpenAI");
+  await page.quickInput(text("Agent: Set API Key"));
+  await take("2-key");
+  await page.press("Escape");
+  await startTask({ page, command }, "Round the price");
+  await page.toast("It is well.");
+  await command("Show Conversation");
+  await conversation(".answer", "It is well.").waitFor();
+  await conversation("button[data-action=chooseModel]", "claude-sonnet-5-5").click();
+  await row(text("The models could not be listed")).waitFor();
+  await take("3-picker");
+  for (const name of ["qwen-coder-30b", "broken"])
+    // again if the row is redrawn under the pointer
+    await page.until(`trying ${name}`, async () => {
+      const button = row(name).locator(`.action-label[aria-label="${text("Try with a Small Request")}"]`);
+      await row(name).hover({ timeout: 1000 });
+      await button.click({ timeout: 1000 });
+      return true;
+    });
+  await row("broken is out of order").waitFor();
+  await take("4-tried");
+  await page.insertText("gpt");
+  await take("5-typed");
+  await page.press("Enter");
+  await page.page
+    .locator(".quick-input-list .label-name", { hasText: text("High") })
+    .first()
+    .waitFor();
+  await take("6-effort");
+  await page.pick(text("High"));
+  await page.statusItem("fairlead.model", (item) => item.text.startsWith("gpt-6.1-sol"));
+  await take("7-chosen");
 }

@@ -148,6 +148,36 @@ export async function modelServer({ text, usage = { input_tokens: 10, output_tok
   return `http://127.0.0.1:${server.address().port}`;
 }
 
+/**
+ * Starts a server with Chat Completions that lists `models`, as `{ url, requests }`. It refuses requests without `key`,
+ * if there is one, and those for the model `broken`. `requests` are `{ path, key, model }`.
+ */
+export async function listingServer({ models, key = "" }) {
+  const requests = [];
+  const chunk = (delta, finish_reason = null) =>
+    `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  const answer = `${chunk({ role: "assistant", content: "It is well." })}${chunk({}, "stop")}data: [DONE]\n\n`;
+  const server = http.createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const given = (request.headers.authorization ?? "").replace("Bearer ", "");
+    const { model } = body ? JSON.parse(body) : {};
+    requests.push({ path: request.url, key: given, model });
+    const refuse = (status, message) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }));
+    if (key && given !== key) refuse(401, "Incorrect API key provided.");
+    else if (request.method === "GET" && request.url === "/v1/models")
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ object: "list", data: models }));
+    else if (request.method !== "POST" || request.url !== "/v1/chat/completions") refuse(404, "Not found.");
+    else if (model === "broken") refuse(400, "broken is out of order");
+    else response.writeHead(200, { "content-type": "text/event-stream" }).end(answer);
+  });
+  server.listen(0, "127.0.0.1").unref();
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${server.address().port}`, requests };
+}
+
 /** Runs a task from the palette, as a user does. */
 export async function runTask(page, prompt) {
   await page.runCommand("Agent: Run Task");

@@ -39,6 +39,9 @@ test("without a key the user is asked how to reach a model, and then the typed t
     assert.equal((await page.quickInput("Agent: Run Task")).value, "Anything");
     await page.press("Enter");
     await page.pick("Another Address...", { title: "Agent: Set Up Model" });
+    await page.until("the question for the address", async () =>
+      (await page.quickInput()).message.startsWith("The server's base URL."),
+    );
     await page.fillInput(url, { title: "Agent: Set Up Model" });
     await page.until("the question for the model's name", async () =>
       (await page.quickInput()).message.includes("The model's name"),

@@ -24,6 +24,7 @@ const OWN = [
   "budget",
   "buffers",
   "code",
+  "models",
   "editor-tasks",
   "problems",
   "saving",

@@ -55,24 +55,26 @@ export async function isInstalled(context: vscode.ExtensionContext): Promise<boo
 
 /**
  * Installs the Python packages of an extra if they are missing, by default those that the configured endpoint needs.
- * Never throws: if the installation fails or the user cancels it, the server still starts, and the first task reports
- * what to install manually.
+ * Returns whether they are there. Never throws: if the installation fails or the user cancels it, the server still
+ * starts, and the first task reports what to install manually.
  */
 export async function ensureExtra(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
   extra = configuredExtra(),
-): Promise<void> {
+): Promise<boolean> {
   const wheel = bundledWheel(context.extensionPath);
-  if (wheel === undefined || extra === undefined) return;
+  if (wheel === undefined || extra === undefined) return true;
   try {
     const folder = await environmentFolder(context, wheel);
-    if (await isEnvironmentReady(folder, extra)) return;
+    if (await isEnvironmentReady(folder, extra)) return true;
     await setUpWithProgress("Fairlead", log, async (report, signal) =>
       addExtra(folder, packages(wheel, await findUv()), extra, report, signal),
     );
+    return true;
   } catch (error) {
     log.warn(`The packages for ${extra} could not be installed: ${String(error)}`);
+    return false;
   }
 }
 

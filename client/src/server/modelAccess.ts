@@ -8,7 +8,7 @@ import { askForText, pick, pickBox, showBriefly, showRows, type PickTexts } from
 import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type ModelSettings } from "./access";
 import { saveKey, savedKeys } from "./apiKeys";
 import { NotStarted } from "./errors";
-import { accessRows, endpointTitle, modelRows, PRESETS, usable, type AccessRow } from "./modelRows";
+import { accessRows, endpointTitle, LOCAL_ENDPOINTS, modelRows, PRESETS, usable, type AccessRow } from "./modelRows";
 import type { AgentServer } from "./server";
 import { configuredEndpoint } from "./settings";
 
@@ -86,9 +86,9 @@ export class ModelAccess {
       if (!(await this.server.isInstalled())) return;
       box.busy = true;
       // what the server cannot list, the user can still set up
-      const { endpoints } = await this.server
-        .request(method.models, { refresh: true })
-        .catch(() => ({ endpoints: [] }));
+      const own = Object.keys(vscode.workspace.getConfiguration("fairlead").get("endpoints", {}));
+      const params = { ask: [...LOCAL_ENDPOINTS, ...own], refresh: true };
+      const { endpoints } = await this.server.request(method.models, params).catch(() => ({ endpoints: [] }));
       box.busy = false;
       draw(endpoints);
     };
@@ -147,7 +147,7 @@ export class ModelAccess {
 
   /** Lets the user choose a model of the local servers that answer at their usual ports, or enter an address. */
   private async configureLocal(): Promise<boolean> {
-    const { endpoints } = await this.server.request(method.models, { refresh: true });
+    const { endpoints } = await this.server.request(method.models, { ask: [...LOCAL_ENDPOINTS], refresh: true });
     const found = usable(endpoints).filter(({ local }) => local);
     if (found.length === 0) return this.configureAddress(t("No local server answers at its usual port."));
     const rows = found.flatMap((endpoint) => [
@@ -183,8 +183,9 @@ export class ModelAccess {
    */
   private async chooseModelOf(endpoint: string | undefined): Promise<boolean> {
     await this.server.sendApiKey();
-    const { endpoints, chosen } = await this.server.request(method.models, { refresh: true });
-    const group = endpoints.find(({ name }) => name === (endpoint ?? chosen.endpoint));
+    const asked = endpoint ?? (await this.server.defaultModel())?.endpoint ?? DEFAULT_ENDPOINT;
+    const { endpoints } = await this.server.request(method.models, { ask: [asked], refresh: true });
+    const group = endpoints.find(({ name }) => name === asked);
     const listed = group?.problem === "" ? modelRows(group, undefined) : [];
     const [only] = listed;
     if (only && listed.length === 1) return saveModel(only.model);

@@ -19,7 +19,7 @@ const TITLE = t("Agent: Choose Model");
 const MODEL_SETTINGS = "@id:fairlead.model,fairlead.effort,fairlead.endpoint,fairlead.endpoints,fairlead.baseUrl";
 const ICONS: Readonly<Record<PickerRow["kind"], string>> = {
   heading: "",
-  model: "",
+  model: "blank", // in line with the others
   key: "key",
   problem: "warning",
   endpoint: "add",
@@ -103,7 +103,9 @@ export class ModelPicker {
     const key = { label: t("Set Key..."), icon: "key" };
     const name = { label: t("Type the Model's Name..."), icon: "edit" };
     const settings = { label: t("Model Settings"), icon: "gear" };
-    const chosen = await pick([again, key, name, settings], { title: endpointTitle(endpoint), placeholder: problem });
+    const placeholder = t("The models could not be listed");
+    const texts = { title: endpointTitle(endpoint), placeholder, prompt: problem };
+    const chosen = await pick([again, key, name, settings], texts);
     if (chosen === again || (chosen === key && (await this.access.setApiKey(endpoint)))) await this.chooseAgain();
     if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
     if (chosen !== name) return;
@@ -170,7 +172,9 @@ export class ModelPicker {
   private pickRow(isRefreshed: boolean): Promise<PickerRow | undefined> {
     const { sessionId } = this;
     const placeholder =
-      sessionId === undefined ? t("New sessions use the model.") : t("The next task of this session uses the model.");
+      sessionId === undefined
+        ? t("Choose the model of new sessions.")
+        : t("Choose the model for the next task of this session.");
     const refresh = { icon: "refresh", tooltip: t("Ask the Servers Again"), press: () => void load(true) };
     const box = pickBox<ShownRow>({ title: TITLE, placeholder }, [refresh]);
     const tried = new Map<string, Tried>();
@@ -178,7 +182,7 @@ export class ModelPicker {
     let pending = 0;
     const draw = (): void => {
       const rows = pickerRows(shown).map((row) => shownRow(row, tried, buttonsOf(row)));
-      showRows(box, rows, (one, other) => keyOf(one.row) === keyOf(other.row));
+      showRows(box, rows, (one, other) => isSame(one.row, other.row));
     };
     const whileBusy = async (work: () => Promise<void>): Promise<void> => {
       pending += 1;
@@ -194,9 +198,12 @@ export class ModelPicker {
       whileBusy(async () => {
         try {
           const about = sessionId === undefined ? {} : { sessionId };
-          shown = await this.server.request(method.models, { ...about, refresh: asksAgain });
-          this.listed = shown.endpoints;
-          draw();
+          // at once what is known, then what the servers answer
+          for (const given of [{ ask: [] }, { refresh: asksAgain }]) {
+            shown = await this.server.request(method.models, { ...about, ...given });
+            this.listed = shown.endpoints;
+            draw();
+          }
         } catch (error) {
           box.hide();
           showFailure(error);
@@ -257,6 +264,9 @@ function shownRow(row: PickerRow, tried: ReadonlyMap<string, Tried>, buttons: re
     ...(isTried && { detail: result?.message ?? t("Waiting for the answer...") }),
   };
 }
+
+const isSame = (one: PickerRow, other: PickerRow): boolean =>
+  keyOf(one) === keyOf(other) && ("isRecent" in one && one.isRecent) === ("isRecent" in other && other.isRecent);
 
 const keyOf = (row: PickerRow): string =>
   row.kind === "model" ? `${row.endpoint} ${row.model}` : `${row.kind} ${"endpoint" in row ? row.endpoint : row.label}`;

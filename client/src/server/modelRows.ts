@@ -19,6 +19,11 @@ export interface Preset {
 /** The endpoints that Fairlead knows. A part of the extension, so that they can be offered before the server starts. */
 export const PRESETS: Readonly<Record<string, Preset>> = presets;
 
+/** The endpoints whose servers run on this machine, at their usual ports. */
+export const LOCAL_ENDPOINTS: readonly string[] = Object.keys(PRESETS).filter(
+  (name) => PRESETS[name]?.kind === "local",
+);
+
 interface Heading {
   readonly kind: "heading";
   readonly label: string;
@@ -33,6 +38,8 @@ export interface ModelRow {
   /** The levels that it has; `[]`: none, or unknown. */
   readonly efforts: readonly string[];
   readonly isChosen: boolean;
+  /** Whether it is among the recently used ones, in addition to its endpoint's. */
+  readonly isRecent: boolean;
   readonly label: string;
   readonly description: string;
 }
@@ -98,6 +105,7 @@ export function modelRows({ name, local, models }: Endpoint, chosen: ChosenModel
       effort: isChosen ? chosen.effort : "",
       efforts: model.efforts,
       isChosen,
+      isRecent: false,
       label: model.name,
       description: modelFacts(model, local),
     };
@@ -113,6 +121,7 @@ function usedRow(used: ChosenModel, endpoints: readonly Endpoint[], chosen: Chos
     ...used,
     efforts: model?.efforts ?? [],
     isChosen: used.endpoint === chosen.endpoint && used.model === chosen.model,
+    isRecent: true,
     label: used.model,
     description: [group?.title ?? endpointTitle(used.endpoint), facts].filter(Boolean).join(" · "),
   };
@@ -179,7 +188,7 @@ export function accessRows(endpoints: readonly Endpoint[]): AccessRow[] {
       known
         .filter(({ kind }) => kind === "cloud")
         .map(({ name, title }): AccessRow => {
-          return { kind: "cloud", endpoint: name, label: title, description: CLOUD_DETAILS[name] ?? "" };
+          return { kind: "cloud", endpoint: name, label: title, detail: CLOUD_DETAILS[name] ?? "" };
         }),
     ),
   ];

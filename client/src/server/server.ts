@@ -31,7 +31,7 @@ import {
 } from "./typedMessages";
 import { method, scheme, type AgentCapabilities, type Title } from "../wire/protocol";
 import { titleText } from "./serverTitles";
-import { configuredProxy, savesAfterAccept, serverSettings } from "./settings";
+import { configuredExtra, configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
 import type { ChosenModel } from "../wire/protocolStates";
@@ -60,6 +60,8 @@ export class AgentServer implements vscode.Disposable {
   private readonly pendingRequests = new Set<() => void>();
   /** The sessions whose plan and edits are being requested again. */
   private readonly refetching = new Set<string>();
+  /** The extras whose packages are known to be installed. */
+  private readonly extras = new Set<string>();
   private readonly applied = new vscode.EventEmitter<void>();
   /** Fires when the server has got settings or keys, and when the settings change while it is not running. */
   readonly onDidApplySettings = this.applied.event;
@@ -155,14 +157,15 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /**
-   * Installs the packages that an endpoint needs if they are missing: the session's, or the one that the settings
-   * choose. Starts the server first if it is not running.
+   * Installs the packages that an endpoint and the settings need if they are missing. Starts the server first if it is
+   * not running.
    */
   async ensurePackages(endpoint: string): Promise<void> {
     await this.started();
-    await ensureExtra(this.context, this.log);
-    const extra = extraFor({ endpoint, baseUrl: "" }, {});
-    if (extra !== undefined) await ensureExtra(this.context, this.log, extra);
+    for (const extra of [configuredExtra(), extraFor({ endpoint, baseUrl: "" }, {})]) {
+      if (extra === undefined || this.extras.has(extra)) continue;
+      if (await ensureExtra(this.context, this.log, extra)) this.extras.add(extra);
+    }
   }
 
   /** Sends the saved API keys, so that the next run has it. Starts the server first if it is not running. */

@@ -23,7 +23,7 @@ export function modelLabel({ model, effort }: { readonly model: string; readonly
 /** Returns what is known about a model, such as `200k · $3 / $15`: its window, and its price per million tokens. */
 export function modelFacts(model: Model, isLocal: boolean): string {
   const { contextTokens, inputPrice, outputPrice, tools } = model;
-  const isPriced = inputPrice !== null && outputPrice !== null && !isLocal;
+  const isPriced = inputPrice !== null && outputPrice !== null;
   const parts = [
     contextTokens === null ? "" : windowText(contextTokens),
     isPriced ? priceText(inputPrice, outputPrice) : "",

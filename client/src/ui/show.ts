@@ -208,8 +208,9 @@ export async function pick<Row extends PickTexts>(
   texts: BoxTexts,
   ignoreFocusOut = false,
 ): Promise<Row | undefined> {
-  const { title, placeholder = "" } = texts;
-  const options = { title: lineText(title), placeHolder: lineText(placeholder), ignoreFocusOut };
+  const { title, placeholder = "", prompt } = texts;
+  const shown = { title: lineText(title), placeHolder: lineText(placeholder), ignoreFocusOut };
+  const options = { ...shown, ...(prompt !== undefined && { prompt: messageText(prompt) }) };
   return (await vscode.window.showQuickPick(rows.map(shownRow), options))?.row;
 }
 

@@ -11,7 +11,7 @@ import { workspacePath } from "../../ui/folders";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
-import { configuredCloud } from "../../server/settings";
+import { configuredCloud, configuredEndpoint } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { sessionName } from "../../ui/sessionTexts";
@@ -278,6 +278,9 @@ export class Runs {
   }
 
   private async requestRun(sessionId: string, task: Task, mode: Mode | null): Promise<RunResult> {
+    const model = this.store.get(sessionId)?.row?.model;
+    // those of the configured endpoint are installed when the server starts
+    if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
     return this.server.request(method.runTask, {
       ...(await paramsOf(task, sessionId)),
       sessionId,

@@ -6,6 +6,7 @@ import type { SessionRow } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 import { openRequests } from "../../state/waiting";
 import type { Appearance, Row } from "../../ui/row";
+import { modelLabel } from "../../ui/modelTexts";
 import { capitalized } from "../../ui/text";
 
 export interface SessionNode extends Row {
@@ -49,7 +50,14 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
     isShown,
     label,
     description: [word, count, files, when].filter(Boolean).join(" · "),
-    tooltip: [label, capitalized(look.word), count && t("{0} steps", count), review, capitalized(when)]
+    tooltip: [
+      label,
+      capitalized(look.word),
+      count && t("{0} steps", count),
+      review,
+      t("Model: {0}", modelLabel(row.model)),
+      capitalized(when),
+    ]
       .filter(Boolean)
       .join("\n"),
     icon: look.icon,
