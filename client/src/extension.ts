@@ -151,7 +151,7 @@ export function activate(context: vscode.ExtensionContext): void {
     runOnFiles: (uri?: vscode.Uri, selected?: vscode.Uri[]) => runs.runOnFiles(selected ?? (uri ? [uri] : [])),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
-    setApiKey: () => modelAccess.setApiKey(),
+    setApiKey: () => modelAccess.setApiKey(chosenModels.current.endpoint || undefined),
     setUpModel: () => setUpModel(modelAccess, agent),
     openExample: () => openExample(context.extensionPath),
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),

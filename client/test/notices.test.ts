@@ -198,3 +198,16 @@ test("the Plan view and the conversation say the same about a run that ended ear
   assert.deepEqual(said("end_turn"), [[], []]);
   assert.deepEqual(said("refusal"), [[], []]);
 });
+
+test("after a request that the model's server refused, the conversation offers to choose a model", () => {
+  const offered = (kind: "auth" | "invalid_request" | "network"): unknown[] => {
+    const { store, session } = running();
+    const error = { kind, message: "Why.", retryable: false };
+    store.endRun(session.id, 1, { stopReason: "error", message: "Why.", record: "", error });
+    const cards = cardsOf(session, { hasFolder: true, isTrusted: true, usesKey: true }, relative);
+    return cards.flatMap(({ buttons }) => buttons.map(({ label }) => label));
+  };
+  assert.deepEqual(offered("invalid_request"), ["Choose Model", "Retry"]);
+  assert.deepEqual(offered("auth"), ["Set API Key", "Retry"]);
+  assert.deepEqual(offered("network"), ["Retry"]);
+});

@@ -3,6 +3,8 @@
 import * as vscode from "vscode";
 import type { Store } from "../state/store";
 import type { ChosenModel } from "../wire/protocolStates";
+import { modelLabel } from "../ui/modelTexts";
+import { endpointTitle } from "./modelRows";
 import type { AgentServer } from "./server";
 
 export class ChosenModels implements vscode.Disposable {
@@ -23,6 +25,12 @@ export class ChosenModels implements vscode.Disposable {
   /** The model of the shown session, or of a new one. Its name is empty if it is not known. */
   get current(): ChosenModel {
     return this.store.active?.row?.model ?? this.byDefault ?? configuredModel();
+  }
+
+  /** Its name with its effort. If only its server knows it, the one that answered last, or the endpoint. */
+  get label(): string {
+    const { current } = this;
+    return [modelLabel(current), this.store.active?.model].find(Boolean) ?? endpointTitle(current.endpoint);
   }
 
   dispose(): void {

@@ -6,7 +6,7 @@ import { method } from "../wire/protocol";
 import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
-import { configuredCloud, configuredEndpoint } from "./settings";
+import { configuredEndpoint, takesKey } from "./settings";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showInformation, withProgress } from "../ui/show";
 
@@ -34,7 +34,7 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
     if (error instanceof NotStarted) return;
     const chosen = await showError(
       t("The model cannot be used. {0}", messageOf(error)),
-      ...(configuredCloud() === undefined ? [t("Set API Key")] : []),
+      ...(takesKey() ? [t("Set API Key")] : []),
       t("Choose Again"),
       t("Test Again"),
     );

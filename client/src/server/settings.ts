@@ -36,11 +36,8 @@ export function configuredExtra(): string | undefined {
   return extraFor({ endpoint: settings.get("endpoint", ""), baseUrl: settings.get("baseUrl", "") }, process.env);
 }
 
-/** The cloud that serves the model; undefined if the endpoint takes a key, as opposed to a sign-in. */
-export function configuredCloud(): string | undefined {
-  const endpoint = configuredEndpoint();
-  return CLOUDS.includes(endpoint) ? endpoint : undefined;
-}
+/** Whether the endpoint takes a key, as opposed to a sign-in. By default, the configured one. */
+export const takesKey = (endpoint = configuredEndpoint()): boolean => !CLOUDS.includes(endpoint);
 
 /** The configured Python interpreter, if any. */
 export function configuredPython(): string | undefined {

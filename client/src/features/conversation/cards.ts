@@ -114,7 +114,10 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     const { title, button } = earlyEndTexts(end);
     const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
     const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    const buttons = [...(usesKey && end.errorKind === "auth" ? [setKey] : []), retry];
+    // such as a model that its server does not have
+    const choose =
+      end.errorKind === "invalid_request" ? [commandButton(t("Choose Model"), "fairlead.chooseModel")] : [];
+    const buttons = [...(usesKey && end.errorKind === "auth" ? [setKey] : []), ...choose, retry];
     cards.push({ about: `end-${session.id}`, title, buttons });
   }
   if (isReadyToGo(session)) {

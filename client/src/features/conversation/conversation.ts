@@ -14,9 +14,8 @@ import { mentionsOf } from "../../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative } from "../../ui/folders";
-import { modelLabel } from "../../ui/modelTexts";
 import type { ChosenModels } from "../../server/chosenModels";
-import { configuredCloud } from "../../server/settings";
+import { takesKey } from "../../server/settings";
 import type { Change, PromptEntry, Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
@@ -294,7 +293,7 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
-    const model = isFixed ? session.model : modelLabel(this.models.current) || t("Choose Model");
+    const model = isFixed ? session.model : this.models.label || t("Choose Model");
     const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
@@ -318,7 +317,7 @@ export class Conversation implements vscode.Disposable {
     const windowState = {
       hasFolder,
       isTrusted: vscode.workspace.isTrusted,
-      usesKey: configuredCloud() === undefined,
+      usesKey: takesKey(this.store.active?.row?.model.endpoint),
     };
     return cardsOf(this.store.active, windowState, relative, this.store.sessions);
   }

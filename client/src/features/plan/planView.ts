@@ -16,7 +16,7 @@ import {
 } from "./planNodes";
 import type { PlanRow } from "../../ui/stepRow";
 import type { ApproveParams, AskParams } from "../../wire/protocol";
-import { configuredCloud } from "../../server/settings";
+import { takesKey } from "../../server/settings";
 import type { Store } from "../../state/store";
 import { isWorking, openRequests } from "../../state/waiting";
 import { StepClock } from "./stepClock";
@@ -109,7 +109,7 @@ export class PlanView extends StoreTree<PlanNode> {
     const session = this.store.active;
     if (node) return session ? childNodes(session, node, relative) : [];
     const others = otherNodes(this.store.sessions, session);
-    return session ? [...others, ...topNodes(session, relative, configuredCloud() === undefined)] : others;
+    return session ? [...others, ...topNodes(session, relative, takesKey(session.row?.model.endpoint))] : others;
   }
 
   protected override onShown(): void {

@@ -11,7 +11,7 @@ import { workspacePath } from "../../ui/folders";
 import type { Prompts } from "./prompt";
 import { messageOf, NotStarted, ServerGone } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
-import { configuredCloud, configuredEndpoint } from "../../server/settings";
+import { configuredEndpoint, takesKey } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { sessionName } from "../../ui/sessionTexts";
@@ -134,13 +134,13 @@ export class Runs {
   /** Continues a session whose run failed. If it failed because of the API key, asks for the key first. */
   async retryFailed(sessionId: string): Promise<void> {
     const session = this.store.get(sessionId);
-    const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && configuredCloud() === undefined;
+    const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && takesKey(session.row?.model.endpoint);
     await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
   }
 
-  /** Asks for the API key, then continues the session's run. Does nothing if the user enters no key. */
+  /** Asks for the API key of the session's endpoint, then continues its run. Does nothing if the user enters no key. */
   async setKeyAndRetry(sessionId: string): Promise<void> {
-    if (!(await this.access.setApiKey())) return;
+    if (!(await this.access.setApiKey(this.store.get(sessionId)?.row?.model.endpoint))) return;
     await this.server.sendApiKey();
     await this.retry(sessionId);
   }
@@ -310,10 +310,15 @@ export class Runs {
     if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;
     if (result.error) {
       const actions =
-        result.error.kind === "auth" && configuredCloud() === undefined ? [t("Set API Key")] : [t("Show Conversation")];
+        result.error.kind === "auth" && takesKey(session?.row?.model.endpoint)
+          ? [t("Set API Key")]
+          : result.error.kind === "invalid_request"
+            ? [t("Choose Model"), t("Show Conversation")]
+            : [t("Show Conversation")];
       const chosen = await showError(`${sessionName(session)}: ${result.message}`, ...actions);
       if (chosen === undefined || !this.show(result.sessionId)) return;
       if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
+      if (chosen === t("Choose Model")) await vscode.commands.executeCommand("fairlead.chooseModel");
       if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }

@@ -6,15 +6,14 @@ import { relative } from "../../ui/folders";
 import { showStatus, statusItem } from "../../ui/show";
 import { cut } from "../../ui/shownText";
 import { reviewText, statusTexts } from "./statusTexts";
-import { modelLabel } from "../../ui/modelTexts";
 import type { ChosenModels } from "../../server/chosenModels";
 import { endpointTitle } from "../../server/modelRows";
 import { drawnFrom } from "../../ui/throttle";
 import type { Store } from "../../state/store";
 
 const SECOND = 1000;
-/** The characters of a model's name in the status bar. Its tooltip has the rest. */
-const MAX_MODEL = 30;
+/** The characters of the model in the status bar. Its tooltip has the rest. */
+const MAX_MODEL = 40;
 
 /**
  * Shows the items until the result is disposed. `countFiles` counts the proposed files: those that are left to review,
@@ -65,17 +64,14 @@ export function showModelItem(store: Store, models: ChosenModels): vscode.Dispos
   const item = statusItem("fairlead.model", "Agent: Model", 98);
   item.command = "fairlead.chooseModel";
   const draw = (): void => {
-    const { model, effort, endpoint } = models.current;
-    if (model === "" || store.active?.recording) {
+    const { label, current } = models;
+    if (label === "" || store.active?.recording) {
       item.hide();
       return;
     }
-    const tooltip = [modelLabel({ model, effort }), endpointTitle(endpoint), t("Choose another model.")];
-    showStatus(item, {
-      icon: "sparkle",
-      text: modelLabel({ model: cut(model, MAX_MODEL), effort }),
-      tooltip: tooltip.filter(Boolean).join("\n"),
-    });
+    const tooltip = [label, endpointTitle(current.endpoint), t("Choose another model.")];
+    const texts = { text: cut(label, MAX_MODEL), tooltip: tooltip.filter(Boolean).join("\n") };
+    showStatus(item, { icon: "sparkle", ...texts });
   };
   draw();
   const redraw = drawnFrom(store, draw);
