@@ -357,6 +357,13 @@ editorTest("the model below the prompt and its effort are chosen from a list", a
     await model.click();
     await page.pick(label, { title: "Agent: Choose Model" });
   };
+  const chooseByName = async (name) => {
+    await choose("Other Model...");
+    await page.until("the question for the name", async () =>
+      (await page.quickInput()).message.startsWith("The model's name"),
+    );
+    await page.fillInput(name);
+  };
   const before = await page.until("the model of the next task", async () => {
     const text = await model.innerText();
     return !text.startsWith("replay") && text !== "Choose Model" && text;
@@ -364,12 +371,11 @@ editorTest("the model below the prompt and its effort are chosen from a list", a
   await choose("Effort...");
   await page.pick("High", { title: "Agent: Choose Model" });
   await shows(`${before} · High`);
-  await choose("Other Model...");
-  await page.fillInput("my-model", { title: "Agent: Choose Model" });
+  await chooseByName("my-model");
   await shows("my-model · High");
   await page.statusItem("fairlead.model", ({ text }) => text === "my-model · High");
-  await choose("Other Model...");
-  await page.fillInput(before, { title: "Agent: Choose Model" });
+  await chooseByName(before);
+  await shows(`${before} · High`);
   await choose("Effort...");
   await page.pick("The model's default", { title: "Agent: Choose Model" });
   await shows(before);
