@@ -7,6 +7,7 @@ from fairlead.agent.model import Model
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.presets import ModelFacts
+from fairlead.models.finding import FoundModel
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,4 @@ def _open_endpoint(endpoint: Endpoint) -> Model:
 
             return ResponsesModel(endpoint)
         case None:
-            from fairlead.models.finding import FoundModel  # noqa: PLC0415
-
             return FoundModel(endpoint, _open_endpoint)

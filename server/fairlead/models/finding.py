@@ -77,12 +77,15 @@ class FoundModel:
             raise
 
     async def connect(self) -> None:
+        await self.find()
+        if self._model is not None:
+            await self._model.connect()
+
+    async def find(self) -> None:
+        """Finds out what is not known yet. If that fails, the next request reports it."""
         with contextlib.suppress(ModelError):
             self._endpoint.check()
-            async for _ in self._find():
-                pass
-            if self._model is not None:
-                await self._model.connect()
+            await self._open_found()
 
     async def aclose(self) -> None:
         if self._model is not None:

@@ -7,6 +7,7 @@ from fairlead.agent.model import Model, Usage
 from fairlead.agent.window import Window
 from fairlead.models.common.prices import price_of, window_of
 from fairlead.models.factory import ModelChoice, open_model
+from fairlead.models.finding import FoundModel
 
 
 class SpareModel:
@@ -51,8 +52,21 @@ class SessionModel:
         self.window = Window()
         """The window of the current model. `for_run` replaces it when it replaces the model."""
 
+    async def prepare(self) -> None:
+        """Opens the model for the next run. Finds out its name if nobody said it: its window and price depend on it."""
+        model, _ = self._opened()
+        if isinstance(model, FoundModel):
+            await model.find()
+
     def for_run(self) -> Model:
-        """The model that the user has chosen now, opened if the choice has changed. Begins a run in its window."""
+        """The model that the user has chosen now. Begins a run in its window."""
+        model, choice = self._opened()
+        known = choice.facts.context_tokens or window_of(model.name) or choice.listed.context_tokens or None
+        self.window.begin_run(known if choice.replay is None else None)
+        return model
+
+    def _opened(self) -> tuple[Model, ModelChoice]:
+        """The model of the user's choice, opened if the choice has changed."""
         choice = self._choose()
         if self._model is None or choice != self._choice:
             if self._model is not None:
@@ -62,9 +76,7 @@ class SessionModel:
             self._model = self._spare.take(choice) or open_model(choice)
             self.window = Window(choice.endpoint.is_hosted)
         self._choice = choice
-        known = choice.facts.context_tokens or window_of(self._model.name) or choice.listed.context_tokens or None
-        self.window.begin_run(known if choice.replay is None else None)
-        return self._model
+        return self._model, choice
 
     @property
     def recording(self) -> str | None:

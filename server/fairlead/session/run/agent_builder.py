@@ -78,8 +78,13 @@ class AgentBuilder:
         self.plan.reminder_interval = settings.reminder_interval
 
     async def begin_run(self) -> None:
-        """Probes the sandbox and the language support, and reads the rules of the root folders."""
-        await asyncio.gather(self.commands.ready(), self._rules.begin_run(), self.code.queries.update_can_answer())
+        """Probes the sandbox and the language support, reads the rules of the root folders, and opens the model."""
+        await asyncio.gather(
+            self.commands.ready(),
+            self._rules.begin_run(),
+            self.code.queries.update_can_answer(),
+            self._model.prepare(),
+        )
 
     def build(
         self,
