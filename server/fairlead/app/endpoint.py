@@ -12,6 +12,7 @@ from fairlead.session.settings import Settings
 
 NO_SUCH_ENDPOINT = "There is no endpoint “{name}”. The setting endpoint must be one of: {names}."
 NO_ADDRESS = "No address is set for {title}. Set {variable} or the setting baseUrl."
+OWN_VARIABLE = "the variable that its `keyVariable` names (setting endpoints)"
 NO_MODEL = (
     "No model is chosen for {title}. In VS Code run “Agent: Choose Model”; in a terminal use --model. "
     "`fairlead models` lists them."
@@ -108,7 +109,7 @@ def choose_endpoint(
         api_path=spec.api_path if at_provider or not _usual(spec) else "/v1",
         at_provider=at_provider,
         needs_key=at_provider,
-        key_variable=next(iter(spec.key_variables), "ANTHROPIC_API_KEY"),
+        key_variable=next(iter(spec.key_variables), OWN_VARIABLE),
         fallback_model=fallback,
         problem=_problem(spec, base_url, model, specs, is_asked=is_asked),
     )

@@ -137,7 +137,10 @@ export function viewVerbs({ page, until, act }) {
       }),
     rowActions: async (view, which) => {
       const row = await until(`row ${which} in "${view}"`, () => locate(view, which));
-      await act(`the pointer over row ${which}`, () => row.hover());
+      await act(`the pointer over row ${which}`, async () => {
+        await leaveHover();
+        await row.hover();
+      });
       return buttons.labels(row.locator(".actions"));
     },
     /** Chooses an entry of a row's context menu. */

@@ -27,7 +27,6 @@ _NAMES = {
 }
 _WRONG_KEY = re.compile(r"api key not valid|api key expired", re.IGNORECASE)
 """Gemini's texts in a 400."""
-KEY = "The API key was refused. Set another one with “Agent: Set API Key”, or in the endpoint's environment variable."
 _MESSAGES_EVENTS = ("message_start", "content_block", "message_delta", "ping")
 
 
@@ -42,9 +41,6 @@ class OpenAIErrors(ApiErrors):
 
     def name_of(self, status: int, said: str, headers: Any) -> str | None:
         return "authentication_error" if status == 400 and _WRONG_KEY.search(said) else None
-
-    def advice(self, name: str) -> str | None:
-        return KEY if name == "authentication_error" else super().advice(name)
 
     def in_event(self, event: dict[str, Any]) -> ModelError | None:
         """The error in an event of a stream, or for one of the Messages API; None if it is an ordinary event."""
