@@ -55,7 +55,7 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
       capitalized(look.word),
       count && t("{0} steps", count),
       review,
-      t("Model: {0}", modelLabel(row.model)),
+      session.recording === "" && t("Model: {0}", modelLabel(row.model)),
       capitalized(when),
     ]
       .filter(Boolean)
