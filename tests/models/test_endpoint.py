@@ -18,7 +18,8 @@ from support.fake_api import (
 @pytest.mark.parametrize("empty", [None, ""])
 async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -> None:
     """docs/faults.md 25: an error of kind auth says what to do, before any request."""
-    model = MessagesApiModel(endpoint(api_key=empty, auth_token=empty, base_url=empty))
+    missing = endpoint(api_key=empty, auth_token=empty, base_url=empty, key_variable="ANTHROPIC_API_KEY")
+    model = MessagesApiModel(missing)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.message) == ("auth", NO_KEY.format(variable="ANTHROPIC_API_KEY"))

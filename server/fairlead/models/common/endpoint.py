@@ -85,8 +85,8 @@ class Endpoint:
     """Whether the base URL is that of a provider."""
     needs_key: bool = False
     """Whether nothing is sent without a key. Without a base URL and a cloud, a key is always needed."""
-    key_variable: str = "ANTHROPIC_API_KEY"
-    """The environment variable for the key, for messages."""
+    key_variable: str = "the variable for its key"
+    """The environment variable for the key, or a description of it, for messages."""
     fallback_model: str = ""
     """The model if `model` is empty and the server does not list its models."""
     problem: str = ""
