@@ -35,7 +35,7 @@ def tool(**function: Any) -> list[Json]:
     return [{**TOOL, "function": {**TOOL["function"], **function}}]
 
 
-BAD_CHATS: dict[str, tuple[Json, str]] = {
+BAD_CHATS: dict[str, tuple[Json | bytes, str]] = {
     "no messages": ({"model": "m"}, "Missing required parameter: 'messages'."),
     "an unknown field": (chat(thinking={}), "Unknown parameter: 'thinking'."),
     "an unknown field of a message": (chat({**HI, "x": 1}), "Unknown parameter: 'messages[0].x'."),
@@ -71,7 +71,7 @@ BAD_CHATS: dict[str, tuple[Json, str]] = {
     "two of the user": (chat(HI, HI), "must alternate"),
     "a late system message": (chat(HI, SYSTEM), "must be at the beginning"),
     "an empty answer": (chat(HI, {"role": "assistant"}, HI), "expected a string, got null"),
-    "not JSON": (b"{", "could not parse the JSON body"),  # type: ignore[dict-item]
+    "not JSON": (b"{", "could not parse the JSON body"),
 }
 
 ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
@@ -84,7 +84,7 @@ def response(*items: Json, **more: Any) -> Json:
     return {"model": "m", "stream": True, "store": False, "input": list(items or [ASKED]), **more}
 
 
-BAD_RESPONSES: dict[str, tuple[Json, str]] = {
+BAD_RESPONSES: dict[str, tuple[Json | bytes, str]] = {
     "no input": ({"model": "m"}, "Missing required parameter: 'input'."),
     "an unknown item": (response({"type": "tool"}), "Invalid value: 'tool'. Supported values are: 'message'"),
     "an unknown field": (response({**OUTPUT, "name": "bash"}), "Unknown parameter: 'input[0].name'."),

@@ -1,7 +1,6 @@
 """The model port over Chat Completions, the API that most servers speak. Each message is encoded only once."""
 
 import asyncio
-import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -14,10 +13,9 @@ from fairlead.json_values import fields_of, is_list
 from fairlead.messages.parts import Message
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.http_model import HttpModel
-from fairlead.models.common.transport import decoding_errors
 from fairlead.models.openai.chat_encode import ChatEncoder, Dialect, encode_tool
 from fairlead.models.openai.chat_reply import ChatReader
-from fairlead.models.openai.client import base_url, create_client, provider_of
+from fairlead.models.openai.client import base_url, create_client, encode, post, provider_of
 from fairlead.models.openai.errors import OpenAIErrors
 from fairlead.per_item import PerItem
 
@@ -58,7 +56,7 @@ class ChatModel(HttpModel):
     def _speak(self, dialect: Dialect) -> None:
         self._dialect = dialect
         encoder = ChatEncoder(self._provider, dialect)
-        self._encoded = PerItem[Message, bytes](lambda message: b",".join(map(_encode, encoder.encode(message))))
+        self._encoded = PerItem[Message, bytes](lambda message: b",".join(map(encode, encoder.encode(message))))
 
     @property
     def _base_url(self) -> str:
@@ -98,15 +96,7 @@ class ChatModel(HttpModel):
         return await create_client(sdk, self._endpoint, self._http_client)
 
     async def _post(self, sdk: Any, client: Any, request: Request, fields: dict[str, Any]) -> Any:
-        with decoding_errors(sdk.OpenAIError):
-            return await client.post(
-                "/chat/completions",
-                content=self._body(request, fields),
-                options={"headers": {"Content-Type": "application/json"}},
-                cast_to=object,
-                stream=True,
-                stream_cls=sdk.AsyncStream[object],
-            )
+        return await post(sdk, client, "/chat/completions", self._body(request, fields))
 
     def _body(self, request: Request, fields: dict[str, Any]) -> bytes:
         head: dict[str, Any] = {
@@ -117,10 +107,6 @@ class ChatModel(HttpModel):
         }
         if request.tools:
             head["tools"] = list(map(encode_tool, request.tools))
-        system = _encode({"role": "system", "content": request.system})
+        system = encode({"role": "system", "content": request.system})
         messages = b",".join([system, *self._encoded.of(request.messages)])
-        return _encode(head)[:-1] + b',"messages":[' + messages + b"]}"
-
-
-def _encode(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return encode(head)[:-1] + b',"messages":[' + messages + b"]}"

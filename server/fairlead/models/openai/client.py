@@ -1,11 +1,12 @@
-"""Opens the SDK's client for OpenAI's APIs."""
+"""The SDK's client for OpenAI's APIs, and what both of them send."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 from fairlead.models.common.endpoint import Endpoint
-from fairlead.models.common.transport import CONNECT_TIMEOUT
+from fairlead.models.common.transport import CONNECT_TIMEOUT, decoding_errors
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -38,3 +39,21 @@ def _create(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> 
         default_headers=dict(endpoint.headers),
         http_client=http_client(sdk),
     )
+
+
+async def post(sdk: Any, client: Any, path: str, body: bytes) -> Any:
+    """Sends a request. Returns the SDK's stream, whose bytes are read raw."""
+    with decoding_errors(sdk.OpenAIError):
+        return await client.post(
+            path,
+            content=body,
+            options={"headers": {"Content-Type": "application/json"}},
+            cast_to=object,
+            stream=True,
+            stream_cls=sdk.AsyncStream[object],
+        )
+
+
+def encode(value: Any) -> bytes:
+    """A value as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -4,7 +4,6 @@ The server stores nothing: each request has the whole conversation, with the rea
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from types import MappingProxyType
 from typing import Any
@@ -17,8 +16,7 @@ from fairlead.messages.parts import Message
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.foreign import BASE_URL
 from fairlead.models.common.http_model import HttpModel
-from fairlead.models.common.transport import decoding_errors
-from fairlead.models.openai.client import base_url, create_client, provider_of
+from fairlead.models.openai.client import base_url, create_client, encode, post, provider_of
 from fairlead.models.openai.errors import OpenAIErrors
 from fairlead.models.openai.responses_encode import ResponsesEncoder, encode_tool
 from fairlead.models.openai.responses_reply import ResponsesReader
@@ -52,7 +50,7 @@ class ResponsesModel(HttpModel):
         self._provider = provider_of("responses", endpoint)
         self._limit = endpoint.max_tokens  # of the last request
         encoder = ResponsesEncoder(self._provider, pictures_in_results=is_openai)
-        self._encoded = PerItem[Message, bytes](lambda message: b",".join(map(_encode, encoder.encode(message))))
+        self._encoded = PerItem[Message, bytes](lambda message: b",".join(map(encode, encoder.encode(message))))
         self.capabilities = Capabilities(images=IMAGE_LIMITS)
 
     @property
@@ -91,15 +89,7 @@ class ResponsesModel(HttpModel):
         return await create_client(sdk, self._endpoint, self._http_client)
 
     async def _post(self, sdk: Any, client: Any, request: Request, fields: dict[str, Any]) -> Any:
-        with decoding_errors(sdk.OpenAIError):
-            return await client.post(
-                "/responses",
-                content=self._body(request, fields),
-                options={"headers": {"Content-Type": "application/json"}},
-                cast_to=object,
-                stream=True,
-                stream_cls=sdk.AsyncStream[object],
-            )
+        return await post(sdk, client, "/responses", self._body(request, fields))
 
     def _body(self, request: Request, fields: dict[str, Any]) -> bytes:
         reasoning = {name: fields[name] for name in ("effort", "summary") if name in fields}
@@ -117,8 +107,4 @@ class ResponsesModel(HttpModel):
         if request.tools:
             head["tools"] = list(map(encode_tool, request.tools))
         items = b",".join(self._encoded.of(request.messages))
-        return _encode(head)[:-1] + b',"input":[' + items + b"]}"
-
-
-def _encode(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return encode(head)[:-1] + b',"input":[' + items + b"]}"
