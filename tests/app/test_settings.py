@@ -15,7 +15,7 @@ DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding
 ]["properties"]
 # each of these decides who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny", "bash.passVariables"]
-WIDENING += ["secrets.allow"]
+WIDENING += ["secrets.allow", "smallModel.endpoint", "smallModel.model"]
 WIDENING += ["endpoint", "endpoints", "cloud.region", "cloud.project", "languageServers"]
 
 

@@ -7,6 +7,8 @@ export const SERVER_SETTINGS = [
   "effort",
   "endpoint",
   "endpoints",
+  "smallModel.endpoint",
+  "smallModel.model",
   "cloud.region",
   "cloud.project",
   "baseUrl",

@@ -7,6 +7,7 @@ from fairlead.agent.events import Event
 from fairlead.agent.hooks import Hook
 from fairlead.agent.meter import Meter
 from fairlead.agent.model import Model
+from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import KEEPS_RESULTS, Mode, Tool
 from fairlead.agent.window import Window
@@ -37,6 +38,8 @@ class Agent:
     window: Window
     stopped: StoppedCalls
     """The stopped calls of the session's earlier runs (L16)."""
+    small_model: SmallModel | None = None
+    """Writes the summaries of the conversation; None: `model` does."""
     checkpoint: int | None = None
     """See `RunStarted`."""
     recording: str | None = None

@@ -56,7 +56,7 @@ class Limits(Hook):
     @property
     def reached(self) -> str | None:
         """Describes the limit of the budget that the run has reached, for the user; None if it has reached none."""
-        return self.budget.reached_limit(self.meter.usage, self.meter.cost, self.clock() - self._began)
+        return self.budget.reached_limit(self.meter.usage, self.meter.known_cost, self.clock() - self._began)
 
     async def before_request(self) -> tuple[()]:
         self._rounds += 1

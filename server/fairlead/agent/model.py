@@ -187,6 +187,11 @@ class Reply:
         found = [part.text for part in self.parts if isinstance(part, Thinking)]
         return "\n\n".join(filter(None, [*found, self.tagged_thinking]))
 
+    @property
+    def prose(self) -> str:
+        """The text, or the thinking if there is no text, for example because the answer was cut off."""
+        return self.text if self.text.strip() else self.thinking
+
 
 ModelEvent = TextDelta | ThinkingDelta | Used | Retrying | Reply
 

@@ -11,6 +11,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.events import Retry, Text, Thinking
 from fairlead.agent.model import Reply, Request, Retrying, TextDelta, ThinkingDelta, Used
 from fairlead.agent.shortening import summary_request
+from fairlead.agent.small_model import NO_ANSWER
 from fairlead.agent.window import prefix_size
 from fairlead.messages.history import without_thinking
 from fairlead.messages.parts import Message
@@ -64,9 +65,18 @@ class Requests:
         return await self._send(history.messages)
 
     async def _summarize(self, messages: Sequence[Message]) -> str:
-        """The model's summary, or its thinking if it wrote nothing else, for example because it was cut off."""
-        reply = await self._send(summary_request(messages), is_shown=False)
-        return reply.text if reply.text.strip() else reply.thinking
+        """A summary by the small model; by the run's model if there is no small one, or if it fails."""
+        asked, small = summary_request(messages), self._agent.small_model
+        if small is not None:
+            try:  # it may refuse the other model's thinking
+                reply = await small.ask(Request(self._agent.system, self._tools, without_thinking(asked)))
+            except ModelError as error:  # for example because its window is smaller
+                log.info("the small model did not write a summary: %s", error)
+            else:
+                self._agent.meter.report()
+                if reply.prose.strip():
+                    return reply.prose
+        return (await self._send(asked, is_shown=False)).prose
 
     async def _send(self, messages: Sequence[Message], is_shown: bool = True) -> Reply:
         """Sends a request and returns the answer. If earlier thinking is refused, removes it and sends the rest.
@@ -101,7 +111,7 @@ class Requests:
                     case ThinkingDelta(text, restarts) if is_shown:
                         self._agent.emit(Thinking(text, restarts))
                     case Used(usage):
-                        self._agent.meter.add(usage)
+                        self._agent.meter.main.add(usage)
                     case Retrying(attempt, delay, reason):
                         await self._before_retry()
                         self._agent.emit(Retry(attempt, delay, reason))
@@ -110,7 +120,7 @@ class Requests:
                         return event
                     case _:
                         pass
-        raise ModelError("internal", "The model's stream ended without an answer.")
+        raise ModelError("internal", NO_ANSWER)
 
     def _record(self, reply: Reply, messages: Sequence[Message]) -> None:
         """Clears the results that the provider has cleared, updates the window, and emits the usage so far."""

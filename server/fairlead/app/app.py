@@ -101,6 +101,7 @@ class App:
             self._choose_model,
             Settings(),
             CommandLayers(storage or state_folder(), front_end.show_warning),
+            self._choose_small_model,
             watch=self._watcher.watch,
             journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),
@@ -236,6 +237,15 @@ class App:
         if settings.context_tokens and not facts.context_tokens and selection == BY_SETTINGS:
             facts = replace(facts, context_tokens=settings.context_tokens)
         return ModelChoice(endpoint, replay, facts, self.catalog.facts(endpoint))
+
+    def _choose_small_model(self, selection: ModelSelection) -> ModelChoice | None:
+        settings = self.context.settings
+        small = settings.small_model
+        if settings.replay or not (small.endpoint or small.model):
+            return None
+        endpoint = small.endpoint or self._choose_model(selection).endpoint.name
+        choice = self._choose_model(ModelSelection(endpoint, small.model))
+        return replace(choice, endpoint=replace(choice.endpoint, effort=None))  # its work needs little thought
 
     def _changed_on_disk(self, paths: Collection[Path]) -> None:
         self.sessions.observe(paths)

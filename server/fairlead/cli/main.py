@@ -223,6 +223,9 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
     _add_endpoint(run)
     run.add_argument(
+        "--small-model", metavar="NAME", default="", help="another model of the endpoint, for summaries and the title"
+    )
+    run.add_argument(
         "--max-tokens",
         metavar="N",
         type=_positive_number,
@@ -411,6 +414,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         adopt=real_path(_path(given.adopt)) if given.adopt else None,
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
+        small_model=given.small_model,
         endpoint=given.endpoint or "",
         base_url=given.base_url,
         max_tokens=given.max_tokens,

@@ -29,6 +29,7 @@ class RunOptions:
     """`--adopt`: the former path of the workspace's first folder, whose sessions become those of that folder."""
     replay: Path | None = None
     model: str = ""
+    small_model: str = ""
     endpoint: str = ""
     base_url: str = ""
     max_tokens: int = 0
@@ -56,6 +57,7 @@ class RunOptions:
         """The server's settings (docs/protocol.md, `Settings`) that were given on the command line."""
         given = {
             "model": self.model,
+            "smallModel.model": self.small_model,
             "endpoint": self.endpoint,
             "baseUrl": self.base_url,
             "maxTokens": self.max_tokens,

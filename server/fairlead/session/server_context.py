@@ -33,6 +33,8 @@ class ServerContext:
     choose_model: Callable[[ModelSelection], ModelChoice]
     settings: Settings
     layers: CommandLayers
+    choose_small_model: Callable[[ModelSelection], ModelChoice | None] = lambda _: None
+    """Returns the second model of a session that asks this one, for summaries and titles; None: there is none."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start, for durations."""
     now: Callable[[], float] = time.time

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted
+from fairlead.agent.meter import Account
 from fairlead.agent.outcome import Outcome
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
@@ -28,6 +29,7 @@ from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, title_of
 from fairlead.session.run.runs import Runs
+from fairlead.session.run.title import TitleWriter
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
@@ -43,7 +45,8 @@ from fairlead.workspace.paths import Roots
 class Session:
     """Owns the state of one conversation.
 
-    `sink` gets its events. If an event changed the plan or the proposals, they come before this event.
+    `sink` gets its events. If an event changed the plan or the proposals, they come before this event. `on_title` is
+    called when the title has changed.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Session:
         context: ServerContext,
         sink: Callable[[Sequence[SessionEvent]], None],
         journal: Journal,
+        on_title: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = session_id
         self.title = title
@@ -109,6 +113,8 @@ class Session:
             editor=self.editor,
             publish=self.publish,
         )
+        self._on_title = on_title
+        self._title_writer = TitleWriter(self._use_title, self.evidence.recorder.add_account)
         self.runs = Runs(
             self._agent_builder,
             self.review.history,
@@ -236,6 +242,7 @@ class Session:
         The run counts as interrupted. The journal stays open.
         """
         self.commands.stop()
+        await self._title_writer.aclose()
         await self.runs.aclose()
         await self._agent_builder.wait_for_stopped_calls()
         await self.user_checks.queue.aclose()
@@ -391,5 +398,15 @@ class Session:
         return SessionServers(workspace, self._context.server_pool, self._context.clock)
 
     def _set_title(self, prompt: str) -> None:
-        if not self.title:
-            self.title = title_of(prompt)
+        """Names a session without a title after its first prompt, until the small model has written one."""
+        if self.title:
+            return
+        self.title = title_of(prompt)
+        small = self._agent_builder.small_model(Account)
+        if small is not None:
+            self._title_writer.start(small, prompt)
+
+    def _use_title(self, title: str) -> None:
+        self.title = title
+        self.publish()
+        self._on_title()

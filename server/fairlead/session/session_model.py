@@ -41,64 +41,83 @@ class SpareModel:
             await model.aclose()
 
 
-class SessionModel:
+class OpenedModel:
+    """A model that stays open until another one is chosen.
+
+    Args:
+        take: returns a model of a choice that is open already; None if there is none.
+    """
+
+    def __init__(self, take: Callable[[ModelChoice], Model | None] = lambda _: None) -> None:
+        self._take = take
+        self._closing: set[asyncio.Task[None]] = set()
+        self.current: Model | None = None
+        """None before the first `open`."""
+        self.choice: ModelChoice | None = None
+        """The choice of the last `open`."""
+
+    def open(self, choice: ModelChoice) -> Model:
+        """The model of this choice. If that is another one than before, the former is closed."""
+        if self.current is None or choice != self.choice:
+            if self.current is not None:
+                closing = asyncio.ensure_future(self.current.aclose())
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
+            self.current = self._take(choice) or open_model(choice)
+        self.choice = choice
+        return self.current
+
+    def cost_of(self, usage: Usage) -> float | None:
+        """The price in US dollars; None if it is not known, or before the first `open`."""
+        if usage.cost is not None:
+            return usage.cost
+        if self.current is None or self.choice is None:
+            return None
+        price = self.choice.facts.price or self.choice.listed.price or price_of(self.current.name)
+        return price.of(usage) if price is not None else None
+
+    async def aclose(self) -> None:
+        """Closes the model, if there is one."""
+        if self.current is not None:
+            await self.current.aclose()
+
+
+class SessionModel(OpenedModel):
     """The model of one session. `choose` returns the user's choice."""
 
     def __init__(self, choose: Callable[[], ModelChoice], spare: SpareModel) -> None:
-        self._choose, self._spare = choose, spare
-        self._model: Model | None = None
-        self._choice: ModelChoice | None = None
-        self._closing: set[asyncio.Task[None]] = set()
+        super().__init__(spare.take)
+        self._choose = choose
         self.window = Window()
-        """The window of the current model. `for_run` replaces it when it replaces the model."""
+        """The window of the current model."""
 
     async def prepare(self) -> None:
         """Opens the model for the next run. Finds out its name if nobody said it: its window and price depend on it."""
-        model, _ = self._opened()
+        model, _ = self._open_chosen()
         if isinstance(model, FoundModel):
             await model.find()
 
     def for_run(self) -> Model:
         """The model that the user has chosen now. Begins a run in its window."""
-        model, choice = self._opened()
+        model, choice = self._open_chosen()
         known = choice.facts.context_tokens or window_of(model.name) or choice.listed.context_tokens or None
         self.window.begin_run(known if choice.replay is None else None)
         return model
 
-    def _opened(self) -> tuple[Model, ModelChoice]:
-        """The model of the user's choice, opened if the choice has changed."""
-        choice = self._choose()
-        if self._model is None or choice != self._choice:
-            if self._model is not None:
-                closing = asyncio.ensure_future(self._model.aclose())
-                self._closing.add(closing)
-                closing.add_done_callback(self._closing.discard)
-            self._model = self._spare.take(choice) or open_model(choice)
-            self.window = Window(choice.endpoint.is_hosted)
-        self._choice = choice
-        return self._model, choice
-
     @property
     def recording(self) -> str | None:
         """The name of the recording that replaces the model; None if there is none, or before the first run."""
-        replay = self._choice.replay if self._choice is not None else None
+        replay = self.choice.replay if self.choice is not None else None
         return replay.name if replay is not None else None
 
     async def connect(self) -> None:
         """Connects in advance, so that the next request is faster. Does nothing before the first run."""
-        if self._model is not None:
-            await self._model.connect()
+        if self.current is not None:
+            await self.current.connect()
 
-    def cost_of(self, usage: Usage) -> float | None:
-        """The price in US dollars; None if it is not known, or before the first run."""
-        if usage.cost is not None:
-            return usage.cost
-        if self._model is None or self._choice is None:
-            return None
-        price = self._choice.facts.price or self._choice.listed.price or price_of(self._model.name)
-        return price.of(usage) if price is not None else None
-
-    async def aclose(self) -> None:
-        """Closes the model, if there is one."""
-        if self._model is not None:
-            await self._model.aclose()
+    def _open_chosen(self) -> tuple[Model, ModelChoice]:
+        before, choice = self.current, self._choose()
+        model = self.open(choice)
+        if model is not before:
+            self.window = Window(choice.endpoint.is_hosted)
+        return model, choice

@@ -108,7 +108,7 @@ class Sessions:
             if any(isinstance(event, PlanChanged | EditsChanged | RunStarted | RunFinished) for event in events):
                 self._schedule_list()
 
-        return Session(session_id, title, roots, self._context, on_events, journal)
+        return Session(session_id, title, roots, self._context, on_events, journal, self._schedule_list)
 
     def restore(self) -> None:
         """Finds the saved sessions of this workspace: those that were created while one of its folders was open.

@@ -89,6 +89,16 @@ class CloudSettings:
 
 
 @dataclass(frozen=True)
+class SmallModelSettings:
+    """The settings `smallModel.*`: a second model, for summaries and titles. It is used if either is set."""
+
+    endpoint: str = ""
+    """Empty: that of the session."""
+    model: str = ""
+    """Empty: the one that the endpoint has for this case."""
+
+
+@dataclass(frozen=True)
 class ContextSettings:
     """The settings `context.*`: what the model gets with a prompt."""
 
@@ -123,6 +133,7 @@ class Settings:
     """The name of the endpoint; empty: the base URL decides, else the keys and the addresses that there are."""
     endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict[str, EndpointSpec])
     """The user's endpoints by name, and what differs for those that Fairlead knows."""
+    small_model: SmallModelSettings = field(default_factory=SmallModelSettings)
     cloud: CloudSettings = field(default_factory=CloudSettings)
     base_url: str = ""
     replay: str = ""

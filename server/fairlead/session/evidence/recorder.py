@@ -13,6 +13,7 @@ from fairlead.agent.events import (
     ToolStarted,
     UsageReported,
 )
+from fairlead.agent.meter import Account
 from fairlead.agent.model import Usage
 from fairlead.display import count_of
 from fairlead.plan import PlanningState
@@ -93,6 +94,11 @@ class Recorder:
                 self._set_record(self.record)
             case _:
                 pass
+
+    def add_account(self, account: Account) -> None:
+        """Adds to the current step what requests outside of the runs have used."""
+        if account.usage.tokens:
+            self._set_record(self.record.with_cost(self._step, account.usage.tokens, account.cost))
 
     def work_since_update(self) -> str:
         """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6).

@@ -8,9 +8,10 @@ from fairlead.agent.agent import Agent
 from fairlead.agent.events import Event
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.limits import Budget, Limits
-from fairlead.agent.meter import Meter
+from fairlead.agent.meter import Account, CostOf, Meter
 from fairlead.agent.old_images import OldImages
 from fairlead.agent.reminder import Reminder
+from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.messages.history import History
@@ -27,7 +28,7 @@ from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_hook import FeedbackHook
 from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
-from fairlead.session.session_model import SessionModel
+from fairlead.session.session_model import OpenedModel, SessionModel
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
@@ -57,6 +58,7 @@ class AgentBuilder:
 
     def __post_init__(self) -> None:
         self._model = SessionModel(lambda: self.context.choose_model(self.selection), self.context.spare_model)
+        self._small_model = OpenedModel()
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
@@ -65,6 +67,17 @@ class AgentBuilder:
     async def warm(self) -> None:
         """Connects to the model, so that the next run's first request is faster. Does nothing before the first run."""
         await self._model.connect()
+
+    def small_model(self, open_account: Callable[[CostOf], Account]) -> SmallModel | None:
+        """The model for small work; None if the user has set none.
+
+        Args:
+            open_account: opens an account for what the model will use.
+        """
+        choice = self.context.choose_small_model(self.selection)
+        if choice is None:
+            return None
+        return SmallModel(self._small_model.open(choice), open_account(self._small_model.cost_of))
 
     def _emit(self, event: Event) -> None:
         """Publishes an event of the latest run."""
@@ -152,6 +165,7 @@ class AgentBuilder:
             proposals=lambda: proposals_note(files.changes, files.roots),
             window=self._model.window,
             stopped=self._stopped,
+            small_model=self.small_model(meter.open_account),
             checkpoint=checkpoint,
             recording=self._model.recording,
             mode=mode,
@@ -182,5 +196,6 @@ class AgentBuilder:
         await self._stopped.wait()
 
     async def aclose(self) -> None:
-        """Closes the connections of the model."""
+        """Closes the connections of the models."""
         await self._model.aclose()
+        await self._small_model.aclose()
