@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.client import Client
+from support.fake_api import Call, FakeApi, Text, Turn
 from support.sandbox import needs_sandbox
 
 Json = dict[str, Any]
@@ -114,3 +115,45 @@ async def test_a_session_in_which_nothing_happened_has_the_same_record_after_a_r
     empty = ("plan", "steps", "outside", "changes", "verifications", "files")
     assert [record[name] for name in empty] == [[]] * len(empty)
     assert (record["prompts"], record["costUsd"], record["tokens"]) == (["Hello"], None, 0)
+
+
+async def test_the_cost_is_divided_among_the_changes(workspace: Path, connect: Callable[..., Client]) -> None:
+    """A step's cost is that of its changes; all changes share the rest. Each request costs 3 dollars here."""
+    (workspace / "a.txt").write_text("one\n")
+    (workspace / "b.txt").write_text("".join(f"line {number}\n" for number in range(1, 21)))
+
+    def plan(*statuses: str) -> Call:
+        items = [{"content": f"Step {number}", "status": status} for number, status in enumerate(statuses)]
+        return Call("todo", {"items": items})
+
+    def change(path: str, old: str, new: str) -> Call:
+        return Call("edit_file", edit(path, old, new)["edit_file"])
+
+    rounds = [
+        (Call("read_file", {"path": "a.txt"}), plan("in_progress", "pending", "pending")),
+        (change("b.txt", "line 2", "2"), change("b.txt", "line 19", "19"), plan("completed", "in_progress", "pending")),
+        (change("a.txt", "one", "ONE"), plan("completed", "completed", "in_progress")),
+        (Call("read_file", {"path": "a.txt"}),),
+        (Text("Done."),),
+    ]
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+    models = {"local": {"inputPrice": 3, "outputPrice": 9}}
+    with FakeApi([Turn(blocks, usage=usage) for blocks in rounds]) as api:
+        settings = {"model": "local", "endpoints": {"anthropic": {"models": models}}}
+        async with connect(api, settings=settings) as client:
+            session = (await client.run())["sessionId"]
+            named = {"sessionId": session}
+            hunks = {Path(file["uri"]).name: file["hunks"] for file in client.last("agent/edits")["files"]}
+            uris = {name: (workspace / name).as_uri() for name in hunks}
+            await client.request("agent/edits/accept", {**named, "target": {"uri": uris["a.txt"]}})
+            second = {"uri": uris["b.txt"], "hunk": hunks["b.txt"][1]["id"]}
+            await client.request("agent/edits/reject", {**named, "target": second})
+            result = await client.request("agent/record", named)
+    record = result["record"]
+    assert (record["tokens"], record["costUsd"]) == (5_000_000, pytest.approx(15))
+    assert {each["decision"]: (each["changes"], each["tokens"], each["costUsd"]) for each in record["costs"]} == {
+        "accepted": (1, 2_000_000, pytest.approx(3 + 9 / 3)),
+        "rejected": (1, 1_500_000, pytest.approx(3 / 2 + 9 / 3)),
+        "review": (1, 1_500_000, pytest.approx(3 / 2 + 9 / 3)),
+    }
+    assert "$6.00 (2,000,000 tokens) for 1 change accepted" in result["markdown"]

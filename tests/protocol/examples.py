@@ -15,6 +15,7 @@ from fairlead.plan.verification import support_by_item
 from fairlead.session.events import PlanChanged
 from fairlead.session.record.document import (
     Change,
+    ChangesCost,
     FileContent,
     KnownFile,
     PlannedItem,
@@ -124,6 +125,7 @@ def a_session_record() -> SessionRecord:
             Change("src/問候.py", None, "1", "accepted", HunkPosition("02e3da028f848ad7", 2, 1, 2, 1)),
             Change("a.py", "lib/b.py", None, "review", None),
         ),
+        costs=(ChangesCost("accepted", 1, 310, 0.0125), ChangesCost("review", 1, 0, None)),
         verifications=(Verified("pytest -q", 0, 2.5, "1", True, {"src/問候.py": before, "alt.txt": None}, ()),),
         files=(
             KnownFile("alt.txt", None, after),

@@ -23,6 +23,7 @@ VALUES: dict[str, Any] = {
     "Work": document.Work,
     "Command": document.RanCommand,
     "Change": document.Change,
+    "Cost": document.ChangesCost,
     "Hunk": HunkPosition,
     "Verification": document.Verification,
     "File": document.KnownFile,

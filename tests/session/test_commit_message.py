@@ -30,6 +30,7 @@ def a_record(*decisions: ReviewStatus, title: str = "add the tests.\nAll of them
         steps=tuple(steps),
         outside=(),
         changes=tuple(Change(f"{n}.py", None, str(n), decision, None) for n, decision in enumerate(decisions)),
+        costs=(),
         verifications=(),
         files=(),
     )

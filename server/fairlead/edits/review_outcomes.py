@@ -45,15 +45,15 @@ class ReviewCount:
 
 
 def count_review(changes: Changeset, decisions: DecisionLog) -> ReviewCount:
-    """Counts the accepted changes, and all changes that were decided or are left to review.
-
-    A change that was decided several times counts once, with its last outcome. Undone changes do not count.
-    """
-    last: dict[tuple[str, str], ReviewStatus] = {}
-    for result in _all_outcomes(changes, decisions):
-        last[result.file, _part(result)] = result.outcome
-    outcomes = [outcome for outcome in last.values() if outcome != "undone"]
+    """Counts the accepted changes, and all that were decided or are left to review. Undone ones do not count."""
+    outcomes = [last.outcome for last in last_outcomes(changes, decisions) if last.outcome != "undone"]
     return ReviewCount(outcomes.count("accepted"), len(outcomes))
+
+
+def last_outcomes(changes: Changeset, decisions: DecisionLog) -> list[ReviewOutcome]:
+    """The last outcome of each change: of each hunk, and of each file that is decided as a whole."""
+    last = {(result.file, _part(result)): result for result in _all_outcomes(changes, decisions)}
+    return list(last.values())
 
 
 def _part(result: ReviewOutcome) -> str:

@@ -12,6 +12,7 @@ from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE
 from fairlead.session.record.document import (
     FORMAT,
     Change,
+    ChangesCost,
     FileContent,
     KnownFile,
     PlannedItem,
@@ -23,6 +24,7 @@ from fairlead.session.record.document import (
     Work,
     WorkOutside,
 )
+from fairlead.session.report.change_costs import cost_by_decision, cost_of
 from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import all_steps
 from fairlead.session.session import Session
@@ -78,6 +80,10 @@ class _Creator:
                 if not state.record.of(name).empty
             ),
             changes=tuple(self._changes()),
+            costs=tuple(
+                ChangesCost(decision, found.changes, round(found.cost.tokens), found.cost.usd)
+                for decision, found in cost_by_decision(state).items()
+            ),
             verifications=tuple(self._verifications()),
             files=tuple(sorted(self._known_files(), key=lambda file: file.path)),
         )
@@ -107,15 +113,14 @@ class _Creator:
 
     def _work(self, evidence: Iterable[Evidence]) -> Work:
         parts = list(evidence)
-        costs = [part.cost for part in parts if part.tokens]
-        known = [cost for cost in costs if cost is not None]
+        cost = cost_of(parts)
         return Work(
             files=self._names(dict.fromkeys(path for part in parts for path in part.files)),
             commands=tuple(_ran_command(run) for part in parts for run in part.commands),
             looks=sum(part.looks for part in parts),
             seconds=round(sum(part.seconds for part in parts), 3),
-            tokens=sum(part.tokens for part in parts),
-            cost_usd=sum(known) if costs and len(known) == len(costs) else None,
+            tokens=round(cost.tokens),
+            cost_usd=cost.usd,
         )
 
     def _changes(self) -> Iterator[Change]:

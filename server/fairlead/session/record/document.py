@@ -178,6 +178,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangesCost:
+    """What the changes with one decision cost together. All together cost what the session cost."""
+
+    decision: ReviewStatus
+    changes: int
+    tokens: int
+    cost_usd: float | None
+    """As in `Work`."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRecord:
     """The record of a session."""
 
@@ -198,6 +209,7 @@ class SessionRecord:
     steps: tuple[Step, ...]
     outside: tuple[WorkOutside, ...]
     changes: tuple[Change, ...]
+    costs: tuple[ChangesCost, ...]
     verifications: tuple[Verification, ...]
     files: tuple[KnownFile, ...]
 

@@ -4,7 +4,7 @@ Both cover the whole session, and say whether changes were accepted. Only the pa
 the plan before they were done.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.verification import Support, VerificationStatus
+from fairlead.session.report.change_costs import Cost, cost_by_decision, cost_of
 from fairlead.session.report.markdown import code_span
 from fairlead.session.state import SessionState
 from fairlead.workspace.paths import Roots
@@ -99,7 +100,7 @@ def short_record(state: SessionState, support_by_item: Supports) -> str:
         f"{done} of {count_of(total, 'step')}" if total else "",
         _files(review_outcomes(state.changes, state.decisions)),
         count_of(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
-        _money(state.record.by_step.values()),
+        _money(cost_of(state.record.by_step.values())),
     ]
     line = ", ".join(fact for fact in facts if fact)
     sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in STATUS_LEADS.items())]
@@ -120,8 +121,9 @@ def record_page(state: SessionState, roots: Roots, support_by_item: Supports) ->
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             where = " without the change" if run.without_changes is not None else ""
             lines.append(f"  - Ran {_quoted(run.command)}{where}: {ended}, {run.seconds:.1f} s")
-    cost = _money(state.record.by_step.values())
-    return "\n".join([*lines, *(["", f"Cost: {cost}"] if cost else [])]) + "\n"
+    cost = _money(cost_of(state.record.by_step.values()))
+    lines += ["", f"Cost: {cost}{_shares(state)}"] if cost else []
+    return "\n".join(lines) + "\n"
 
 
 def _in_words(support: Support, roots: Roots) -> str:
@@ -242,11 +244,20 @@ def _named(lead: str, titles: Sequence[str]) -> str:
     return f"{lead}: {', '.join(titles[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}" if titles else ""
 
 
-def _money(evidence: Iterable[Evidence]) -> str:
-    paid = [each for each in evidence if each.tokens]
-    if not paid:
+def _money(cost: Cost) -> str:
+    """In dollars if they are known, and in tokens. Empty if no tokens were used."""
+    if not cost.tokens:
         return ""
-    tokens = f"{sum(each.tokens for each in paid):,} tokens"
-    costs = [each.cost for each in paid]
-    known = [cost for cost in costs if cost is not None]
-    return f"${sum(known):.2f} ({tokens})" if len(known) == len(costs) else tokens
+    tokens = f"{cost.tokens:,.0f} tokens"
+    return tokens if cost.usd is None else f"${cost.usd:.2f} ({tokens})"
+
+
+def _shares(state: SessionState) -> str:
+    """What the changes with each decision cost, for the end of a line. Empty if there are no changes."""
+    found = cost_by_decision(state)
+    shares = [
+        f"{_money(found[status].cost)} for {count_of(found[status].changes, 'change')} {word}"
+        for status, word in OUTCOMES.items()
+        if status in found
+    ]
+    return f": {', '.join(shares)}" if shares else ""
