@@ -26,14 +26,14 @@ def edit(path: str, old: str, new: str) -> Call:
     return Call("edit_file", {"path": path, "old_text": f"{old}\n", "new_text": f"{new}\n"})
 
 
-def play(folder: Path, sources: Sequence[Sequence[object]], names: Sequence[str], **env: str) -> Json:
+def play(folder: Path, sources: Sequence[Sequence[object]], names: Sequence[str], **keys: Any) -> Json:
     """Runs a task with each source, in one session; the last run accepts all. Returns the session's record."""
     workspace = folder / "ws"
     workspace.mkdir(parents=True)
     (workspace / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     (workspace / "red.png").write_bytes(png())
     state = str(folder / "state")
-    env = {**env, "XDG_STATE_HOME": state, "WIN_PD_OVERRIDE_LOCAL_APPDATA": state}
+    env = {**keys, "XDG_STATE_HOME": state, "WIN_PD_OVERRIDE_LOCAL_APPDATA": state}
     record = folder / "record.json"
     for number, source in enumerate(sources):
         options = [*source, *(["--record", folder / names[number]] if names else [])]
