@@ -102,7 +102,7 @@ export interface Usage {
   readonly cacheWriteTokens: number;
   /** Of an answer that broke or was stopped: an estimate from the received text, at four bytes per token. */
   readonly outputTokens: number;
-  /** US dollars; `null`: the model's price is unknown (`models/prices.yaml` in the server). */
+  /** US dollars; `null`: the model's price is unknown (`models/prices.json` in the server). */
   readonly costUsd: number | null;
 }
 

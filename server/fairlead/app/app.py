@@ -124,7 +124,7 @@ class App:
     def prepare(self) -> None:
         """Prepares the first run, and opens the workspace."""
         if not self.context.settings.replay:
-            start_warm_up()
+            start_warm_up(self._choose_model().endpoint.api)
         self._open_workspace()
 
     def trust(self, is_trusted: bool) -> None:

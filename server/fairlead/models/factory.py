@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairlead.agent.model import Model
-from fairlead.models.anthropic.messages_api import MessagesApiModel
-from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.endpoint import Api, Endpoint
 from fairlead.models.common.presets import ModelFacts
 from fairlead.models.finding import FoundModel
+
+if TYPE_CHECKING:
+    from fairlead.models.anthropic.messages_api import MessagesApiModel
+    from fairlead.models.openai.chat import ChatModel
+    from fairlead.models.openai.responses import ResponsesModel
 
 
 @dataclass(frozen=True)
@@ -33,17 +38,24 @@ def open_model(choice: ModelChoice) -> Model:
 
 
 def _open_endpoint(endpoint: Endpoint) -> Model:
-    # imported here, because only few need more than the Messages API
-    match endpoint.api if endpoint.model else None:
+    if endpoint.api is None or not endpoint.model:
+        return FoundModel(endpoint, _open_endpoint)
+    return model_class(endpoint.api)(endpoint)
+
+
+def model_class(api: Api) -> "type[MessagesApiModel | ChatModel | ResponsesModel]":
+    """The class of the models with this API."""
+    # imported here, because a user needs only one of them
+    match api:
         case "messages":
-            return MessagesApiModel(endpoint)
+            from fairlead.models.anthropic.messages_api import MessagesApiModel  # noqa: PLC0415
+
+            return MessagesApiModel
         case "chat":
             from fairlead.models.openai.chat import ChatModel  # noqa: PLC0415
 
-            return ChatModel(endpoint)
+            return ChatModel
         case "responses":
             from fairlead.models.openai.responses import ResponsesModel  # noqa: PLC0415
 
-            return ResponsesModel(endpoint)
-        case None:
-            return FoundModel(endpoint, _open_endpoint)
+            return ResponsesModel

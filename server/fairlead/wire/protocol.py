@@ -146,7 +146,7 @@ class UsageWire(TypedDict):
     outputTokens: int
     """Of an answer that broke or was stopped: an estimate from the received text, at four bytes per token."""
     costUsd: float | None
-    """US dollars; `null`: the model's price is unknown (`models/prices.yaml` in the server)."""
+    """US dollars; `null`: the model's price is unknown (`models/prices.json` in the server)."""
 
 
 class RunErrorWire(TypedDict):

@@ -1,5 +1,6 @@
-"""Prices and window sizes of models, from prices.yaml."""
+"""Prices and window sizes of models, from prices.json."""
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -35,7 +36,7 @@ class Price:
 
 @dataclass(frozen=True)
 class PriceList:
-    """The content of prices.yaml."""
+    """The content of prices.json."""
 
     date: str
     endpoints: dict[str, tuple[str, ...]]
@@ -47,12 +48,10 @@ class PriceList:
 @cache
 def price_list() -> PriceList:
     """The list, read once."""
-    import yaml  # noqa: PLC0415  importing it would slow down every start
-
-    content = yaml.safe_load((files("fairlead.models") / "prices.yaml").read_text(encoding="utf-8"))
+    content = json.loads((files("fairlead.models") / "prices.json").read_text(encoding="utf-8"))
     models = content["models"]
     rows = {name: row for of_endpoint in models.values() for name, row in of_endpoint.items()}
-    return PriceList(str(content["date"]), {endpoint: tuple(rows) for endpoint, rows in models.items()}, rows)
+    return PriceList(content["date"], {endpoint: tuple(rows) for endpoint, rows in models.items()}, rows)
 
 
 def price_of(model: str) -> Price | None:
@@ -65,7 +64,7 @@ def price_of(model: str) -> Price | None:
 
 
 def window_of(model: str) -> int | None:
-    """How many tokens of a model's window Fairlead uses (`context` in prices.yaml).
+    """How many tokens of a model's window Fairlead uses (`context` in prices.json).
 
     Counts every model whose name begins with a listed name as this listed model; None if there is no such name.
     """
