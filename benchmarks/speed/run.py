@@ -220,6 +220,7 @@ def measure_chat(figures: Figures, rounds: int) -> None:
     )
     beside = "plain loop on OpenAI's SDK"
     figures.compare("gap with Chat Completions", median(ours[:50]), "ms", beside, median(plain[:50]), 1)
+    figures.add(f"memory after {rounds} rounds with Chat Completions", memory, "MB", 120)
 
 
 def measure_start(figures: Figures, starts: int) -> None:
