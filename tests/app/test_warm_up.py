@@ -1,4 +1,4 @@
-"""The warm-up imports what the first run needs, and only the SDK of the chosen API, because an SDK needs much memory."""
+"""The warm-up imports what the first run needs, and only the SDK of the chosen API: an SDK needs much memory."""
 
 import subprocess
 import sys
