@@ -30,7 +30,7 @@ import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode, WaitingNod
 import { PlanView } from "./features/plan/planView";
 import { Pages } from "./features/sessions/pages";
 import { Prompts } from "./features/sessions/prompt";
-import { Preview } from "./features/review/preview";
+import { hidesLens, InlineChanges } from "./features/review/inlineChanges";
 import { ProposedFiles } from "./features/review/proposedFiles";
 import { method, serverCommand, type ApproveParams, type AskParams, type DecideParams } from "./wire/protocol";
 import { showProposedProblems } from "./features/review/problems";
@@ -93,9 +93,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const diffs = new Diffs(store, context.workspaceState, restored);
   const review = new Review(store, agent);
   const reviewProgress = new ReviewProgress();
-  const preview = new Preview(store);
   const editsView = new EditsView(store, reviewProgress);
-  const cursor = new ReviewCursor(store, review, diffs, preview);
+  const inlineChanges = new InlineChanges(store, agent);
+  const cursor = new ReviewCursor(store, review, diffs, inlineChanges);
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, {
     notices: noticeActions,
@@ -185,6 +185,9 @@ export function activate(context: vscode.ExtensionContext): void {
     rejectShown: () => cursor.decideShown("reject"),
     acceptHunk: () => cursor.decideHunk("accept"),
     rejectHunk: () => cursor.decideHunk("reject"),
+    acceptThread: (thread: vscode.CommentThread) => cursor.decideThread("accept", thread),
+    rejectThread: (thread: vscode.CommentThread) => cursor.decideThread("reject", thread),
+    openThread: (thread: vscode.CommentThread) => cursor.openThread(thread),
     runCheck: (node?: Partial<StepNode>) => checks.run(node),
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
@@ -199,7 +202,6 @@ export function activate(context: vscode.ExtensionContext): void {
   };
   const rowCommands: Commands = {
     showChange: (params: DecideParams) => diffs.openTarget(params),
-    previewChange: (params: Parameters<Preview["show"]>[0]) => preview.show(params),
     stopSession: ({ sessionId }: SessionNode) => runs.stop(sessionId),
     retryRun: ({ sessionId }: WaitingNode) => runs.retryFailed(sessionId),
     showSession: ({ sessionId }: Pick<SessionNode, "sessionId">) => sessions.show(sessionId),
@@ -234,7 +236,7 @@ export function activate(context: vscode.ExtensionContext): void {
     rejectWithReason: (row?: unknown) =>
       isEditRow(row) && row.kind !== "check"
         ? review.rejectWithReason(row.sessionId, targetOf(row))
-        : cursor.rejectFileWithReason(),
+        : cursor.rejectWithReason(),
     openDiff: (row: EditRow) =>
       row.kind === "file" || row.kind === "hunk"
         ? diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)
@@ -261,6 +263,7 @@ export function activate(context: vscode.ExtensionContext): void {
   agent.commandOverrides.set(serverCommand.reject, (params) =>
     cursor.decideFromCodeLens("reject", params as DecideParams),
   );
+  agent.hidesLens = (document, params) => hidesLens(store, document, params as DecideParams);
   const offerExampleTask = (): void => {
     void offerExample(context.workspaceState, prompts);
   };
@@ -274,7 +277,7 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
     conversation,
     conversationActions,
-    preview,
+    inlineChanges,
     sessions,
     pages,
     terminals,

@@ -56,6 +56,7 @@ export const JOURNEYS = {
   review: { options: reviewOptions, play: reviewManyFiles },
   kinds: { options: kindsOptions, play: reviewKinds },
   trouble: { options: troubleOptions, play: runIntoErrors },
+  inline: { options: inlineOptions, play: reviewInFile },
   budget: { options: pauseOptions, play: pauseAtBudget },
   sessions: { options: sessionsOptions, play: useSessions },
   models: { options: modelsOptions, play: chooseModels },
@@ -237,6 +238,81 @@ async function reviewManyFiles({ page, workspace, take, command, text, changes }
 }
 
 /** A change of each kind, conflicts, and how a change appears in the editor of the file itself. */
+const SHOP = `import json
+import os
+
+PRICES = {"tea": 2.5, "coffee": 3.0}
+
+
+def load(path):
+    f = open(path)
+    orders = json.load(f)
+    return orders
+
+
+def total(order):
+    sum = 0
+    for name, count in order.items():
+        sum = sum + PRICES[name] * count
+    return sum
+
+
+def report(orders):
+    for order in orders:
+        print(total(order))
+
+
+if __name__ == "__main__":
+    report(load("orders.json"))
+`;
+
+function inlineOptions() {
+  const replay = recording(
+    {
+      calls: [
+        plan(["Read orders safely", "in_progress"]),
+        edit("shop.py", "import json\nimport os\n", "import json\nimport sys\n"),
+        edit(
+          "shop.py",
+          "def load(path):\n    f = open(path)\n    orders = json.load(f)\n    return orders\n",
+          'def load(path: str) -> list[dict[str, int]]:\n    """Reads the orders of a day."""\n    with open(path, encoding="utf-8") as file:\n        return json.load(file)\n',
+        ),
+        edit(
+          "shop.py",
+          "    sum = 0\n    for name, count in order.items():\n        sum = sum + PRICES[name] * count\n    return sum\n",
+          "    return sum(PRICES[name] * count for name, count in order.items())\n",
+        ),
+        edit("shop.py", "        print(total(order))\n", '        print(f"{total(order):.2f}")\n'),
+        edit(
+          "shop.py",
+          'report(load("orders.json"))\n',
+          'report(load(sys.argv[1] if len(sys.argv) > 1 else "orders.json"))\n',
+        ),
+      ],
+    },
+    { text: PROPOSED },
+  );
+  return { workspace: { "shop.py": SHOP }, settings: { "fairlead.replay": replay } };
+}
+
+async function reviewInFile({ page, take, command, changes }) {
+  const threads = (count) =>
+    page.until(`${count} changes`, async () => (await page.page.locator(".review-widget").count()) === count);
+  await page.openFile("shop.py");
+  await startTask({ page, command }, "Make the shop's script robust");
+  await page.toast(PROPOSED);
+  await page.rows(changes, (rows) => rows.length > 4);
+  await threads(5);
+  await take("1-inline");
+  await page.editorFocus();
+  await page.press("Alt+j");
+  await page.press("Alt+j");
+  await take("2-next");
+  await page.press("Alt+y");
+  await threads(4);
+  await take("3-accepted");
+}
+
 function kindsOptions() {
   const replay = recording(
     {
@@ -276,26 +352,23 @@ async function reviewKinds({ page, workspace, take, command, text, changes }) {
   await page.diffLines("modified", { wanted: (lines) => lines.includes("x = 2") });
   await take("2-renamed");
   await page.openFile("numbers.txt");
-  await page.lenses((titles) => titles.includes(text("Preview")));
-  await take("3-lenses");
-  await page.clickLens(text("Preview"));
-  await page.page.locator(".peekview-widget .view-line", { hasText: "TWO" }).first().waitFor();
-  await take("4-preview");
+  await page.page.locator(".review-widget", { hasText: "FIVE" }).waitFor();
+  await take("3-in-file");
   await page.clickLine("five");
   await page.insertText("-mine");
   await page.rows(changes, conflicts(1));
   await page.clickRow(changes, text("Line {0}", 5));
   await page.lenses((titles) => titles.includes(text("Keep Mine")));
-  await take("5-conflict");
+  await take("4-conflict");
   fs.rmSync(path.join(workspace, "gone.txt"));
   await page.rows(changes, conflicts(2));
   await page.clickRow(changes, "gone.txt");
   await page.lenses((titles) => titles.includes(text("Keep Deleted")));
-  await take("6-deleted");
+  await take("5-deleted");
   await command("Review All Changes");
   await page.diffFiles(3);
   await page.lenses((titles) => titles.includes(text("Accept")));
-  await take("7-all");
+  await take("6-all");
   await command("Accept All");
   await page.rows(text("Plan"), ([first]) => first?.icon === "question");
   await page.until("only undecided files", async () => !(await page.diffFiles()).includes("farewell.py"));

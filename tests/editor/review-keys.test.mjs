@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, picture, remove, runTask, useAgent, write } from "./agent.mjs";
+import { edit, remove, runTask, useAgent, write } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const PROPOSED = /^Proposed: /;
@@ -81,21 +81,6 @@ editorTest(
     await page.statusItem("fairlead.review", ({ text }) => text === "6 of 7 left");
   },
 );
-
-editorTest("a CodeLens in the file itself shows the proposed text, in place or as a diff", async ({ page }) => {
-  await page.openFile("lens.txt");
-  await page.clickLens("Preview");
-  const peek = page.page.locator(".peekview-widget");
-  await page.until("the proposed line", () => peek.locator(".view-line", { hasText: "SEVEN" }).first().isVisible());
-  await picture(page, "preview");
-  await page.tab("lens.txt");
-  await page.press("Escape");
-  await peek.waitFor({ state: "detached" });
-  await page.clickLens("Open Diff");
-  await page.tab("lens.txt (proposed)");
-  await page.diffLines("modified", { wanted: shows("SEVEN") });
-  await line(page, 7);
-});
 
 editorTest("in the diff, the keys decide on the change at the cursor or on the file", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "Line 3");
@@ -200,13 +185,4 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
-});
-
-editorTest("a preview closes when its change is decided elsewhere", async ({ page }) => {
-  await page.openFile("lens.txt");
-  await page.clickLens("Preview");
-  const peek = page.page.locator(".peekview-widget");
-  await peek.waitFor();
-  await page.rowAction(VIEW, "lens.txt", "Accept");
-  await peek.waitFor({ state: "detached" });
 });

@@ -270,7 +270,7 @@ async def test_a_failed_outcome_is_shown(workspace: Path, replay: Replay) -> Non
 
 
 async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay: Replay) -> None:
-    """A client that announces `diffs` gets two more lenses in the user's files, and none in the proposed text."""
+    """A client that announces `diffs` gets one more lens in the user's files, and none in the proposed text."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     settings = replay({"calls": [edit(file.name, "line 5\n", "line 5\nmore\n")]}, {"text": "."})
@@ -282,7 +282,6 @@ async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay
         target = accept["command"]["arguments"][0]["target"]
         change = {"sessionId": session, "target": target}
         assert [each["command"] for each in others] == [
-            {"title": "Preview", "command": "fairlead.previewChange", "arguments": [{**change, "line": 5}]},
             {"title": "Open Diff", "command": "fairlead.showChange", "arguments": [change]},
         ]
         assert len(await lenses(client, proposed(session, file))) == 2

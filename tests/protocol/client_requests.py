@@ -180,6 +180,19 @@ def requests() -> Iterator[Golden]:
     tried: wire.TryResult = {"model": "模型-1", "works": False, "message": "The API key was refused."}
     yield _answers("models.try.result", wire.TRY_MODEL, tried)
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
+    yield _asks("edits.inFile.params", wire.CHANGES_IN_FILE, {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"})
+    change: wire.ChangeInFileWire = {
+        "sessionId": SESSION,
+        "uri": f"{URI}/src/%E5%95%8F%E5%80%99.py",
+        "hunk": "02e3da028f848ad7",
+        "line": 1,
+        "removed": 1,
+        "added": ["print('您好 👋')"],
+        "itemId": "1",
+        "number": 1,
+        "count": 2,
+    }
+    yield _answers("edits.inFile.result", wire.CHANGES_IN_FILE, {"version": 7, "changes": [change]})
 
 
 def _checks() -> Iterator[Golden]:

@@ -52,6 +52,8 @@ const RESTART_WINDOW = 3 * 60_000;
 export class AgentServer implements vscode.Disposable {
   /** Commands in the server's CodeLenses that the client handles instead. */
   readonly commandOverrides = new Map<string, (params: unknown) => unknown>();
+  /** Whether a CodeLens is not shown; gets its document and the params of its command. */
+  hidesLens: (document: vscode.TextDocument, params: unknown) => boolean = () => false;
   /** Resolves when the client's server has started. Undefined if no server is running or starting. */
   private client: Promise<LanguageClient> | undefined;
   /** The clients whose server this extension has stopped. */
@@ -244,7 +246,7 @@ export class AgentServer implements vscode.Disposable {
       }),
       middleware: {
         ...fileFilter(),
-        ...titleTranslation(),
+        ...titleTranslation((document, params) => this.hidesLens(document, params)),
         executeCommand: (command, args: unknown[], next): unknown => {
           const override = this.commandOverrides.get(command);
           return override ? override(args[0]) : next(command, args);
@@ -392,15 +394,17 @@ function fileFilter(): Middleware {
   };
 }
 
-/** Shows the server's CodeLenses and code actions in the user's language. */
-function titleTranslation(): Middleware {
+/** Shows the server's CodeLenses and code actions in the user's language, without the CodeLenses that are hidden. */
+function titleTranslation(hidesLens: AgentServer["hidesLens"]): Middleware {
   const translate = (titled: { title: string } | undefined, item: object): void => {
     const { data } = item as { data?: Title };
     if (titled) showTitle(titled, data ? titleText(data) : titled.title);
   };
   return {
     provideCodeLenses: async (document, token, next) => {
-      const lenses = await next(document, token);
+      const lenses = (await next(document, token))?.filter(
+        ({ command }) => !hidesLens(document, command?.arguments?.[0]),
+      );
       for (const lens of lenses ?? []) translate(lens.command, lens);
       return lenses;
     },

@@ -300,3 +300,45 @@ export function completionItem(
 export function showTitle(titled: { title: string }, title: string): void {
   titled.title = iconText(title);
 }
+
+/** The comments of Fairlead. VS Code shows the label in its list of comments. */
+export const commentController = (): vscode.CommentController =>
+  vscode.comments.createCommentController("fairlead", "Fairlead");
+
+/** What a comment thread shows. */
+interface ThreadTexts {
+  readonly author: string;
+  readonly label: string | undefined;
+  /** Markdown with HTML, made visible and escaped by the caller. */
+  readonly body: string;
+}
+
+/** Creates an expanded comment thread that the user cannot reply to. */
+export function commentThread(
+  controller: vscode.CommentController,
+  uri: vscode.Uri,
+  range: vscode.Range | undefined,
+  { author, label, body }: ThreadTexts,
+): vscode.CommentThread {
+  const markdown = new vscode.MarkdownString(body);
+  markdown.supportHtml = true;
+  const comment: vscode.Comment = {
+    body: markdown,
+    mode: vscode.CommentMode.Preview,
+    author: { name: lineText(author) },
+    ...(label === undefined ? {} : { label: lineText(label) }),
+  };
+  // above the first line, a thread is only shown if it was created without a range
+  const thread = controller.createCommentThread(uri, range as unknown as vscode.Range, [comment]);
+  thread.canReply = false;
+  thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+  return thread;
+}
+
+/** A decoration without text. */
+export const marks = (
+  options: Pick<
+    vscode.DecorationRenderOptions,
+    "isWholeLine" | "backgroundColor" | "border" | "borderColor" | "overviewRulerColor" | "overviewRulerLane"
+  >,
+): vscode.TextEditorDecorationType => vscode.window.createTextEditorDecorationType(options);

@@ -33,6 +33,7 @@ export const method = {
   amend: "agent/edits/amend",
   undo: "agent/edits/undo",
   redo: "agent/edits/redo",
+  changesInFile: "agent/edits/inFile",
   runChecks: "agent/checks/run",
   minimizeChecks: "agent/checks/minimize",
   suggestChecks: "agent/checks/suggest",
@@ -186,6 +187,33 @@ export interface TryResult {
   readonly works: boolean;
   /** What happened, for the user: how long the answer took, or why there is none and what to do. */
   readonly message: string;
+}
+
+/** A proposed change, as it would change the user's text of a file. */
+export interface ChangeInFile {
+  readonly sessionId: string;
+  /** That of the proposal: for a renamed file, its old one. */
+  readonly uri: string;
+  readonly hunk: string;
+  /** The first line of the user's text that it replaces, from 0; if it replaces none, the line that it precedes. */
+  readonly line: number;
+  /** How many lines it replaces. */
+  readonly removed: number;
+  /** The new lines, without line ends. */
+  readonly added: readonly string[];
+  /** The plan item that made it; `null`: none. */
+  readonly itemId: string | null;
+  /** Of the changes in its file, from 1. */
+  readonly number: number;
+  /** How many changes its file has. */
+  readonly count: number;
+}
+
+export interface ChangesInFileResult {
+  /** The version of the document that the lines belong to; `null`: it is not open, or has just changed again. */
+  readonly version: number | null;
+  /** From top to bottom, for each session. Without conflicts, and without files that are decided as a whole. */
+  readonly changes: readonly ChangeInFile[];
 }
 
 export interface SavingParams {
@@ -435,10 +463,8 @@ export interface AgentCapabilities {
   /** Answers `agent/editor/claims`. Without it, the server writes all files that are not open documents. */
   readonly claimsFiles?: boolean;
   /**
-   * Has two commands. `fairlead.showChange` takes `{sessionId, target}` and shows that change as a diff.
-   * `fairlead.previewChange` takes `{sessionId, target, line}` and shows the proposed lines of that hunk in the user's
-   * file, below `line` (from 0). Only then do the code lenses in the user's files include **Preview** and **Open
-   * Diff**.
+   * Has the command `fairlead.showChange`, which takes `{sessionId, target}` and shows that change as a diff. Only then
+   * do the code lenses in the user's files include **Open Diff**.
    */
   readonly diffs?: boolean;
   /** Takes the differences of states that `Changed` describes. Without it, every change sends the whole state. */
@@ -767,6 +793,11 @@ export interface ModelsParams {
   readonly ask?: readonly string[];
 }
 
+export interface FileParams {
+  /** A `file:` URI. */
+  readonly uri: string;
+}
+
 /** What is left out, the settings decide. */
 export interface TryModelParams {
   readonly endpoint?: string;
@@ -1060,6 +1091,7 @@ export interface ClientRequests {
   readonly "agent/edits/amend": { params: AmendParams; result: AmendResult };
   readonly "agent/edits/undo": { params: UndoParams; result: ReviewResult };
   readonly "agent/edits/redo": { params: SessionParams; result: ReviewResult };
+  readonly "agent/edits/inFile": { params: FileParams; result: ChangesInFileResult };
   readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
   readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
   readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };

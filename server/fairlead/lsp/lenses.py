@@ -32,9 +32,6 @@ log = logging.getLogger(__name__)
 
 Lens = dict[str, Any]
 
-CLIENT_COMMANDS = wire.CLIENT_SHOW, wire.CLIENT_PREVIEW
-"""Commands that only clients with diffs have."""
-
 
 class Lenses:
     """Answers `textDocument/codeLens`, and asks the client to refresh when the proposals change."""
@@ -71,7 +68,7 @@ class Lenses:
         for session in sessions:
             name = f"Fairlead ({shorten(session.title, 30)})" if len(sessions) > 1 else "Fairlead"
             lenses += _lenses(session, path, f"{name}: ")
-        return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] not in CLIENT_COMMANDS]
+        return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
 
     def refresh(self) -> None:
         """Asks the client to refresh its lenses, if it can, with one request at a time."""
@@ -120,7 +117,6 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
         target = {"uri": uri, "hunk": hunk.id}
         yield from _pair(session, min(start, last), target, titles, prefix, conflict=conflict)
         if in_file:
-            yield _preview(session, min(start, last), target)
             yield _show(session, min(start, last), target)
 
 
@@ -131,12 +127,6 @@ def _pair(
     accept, reject = review_commands(session, target, conflict=conflict)
     yield _lens(line, replace(titles[0], prefix=prefix), accept)
     yield _lens(line, titles[1], reject)
-
-
-def _preview(session: Session, line: int, target: dict[str, str]) -> Lens:
-    """The lens that shows the proposed lines in the user's text, below `line`."""
-    params = {"sessionId": session.id, "target": target, "line": line}
-    return _lens(line, Title("Preview"), {"command": wire.CLIENT_PREVIEW, "arguments": [params]})
 
 
 def _show(session: Session, line: int, target: dict[str, str]) -> Lens:

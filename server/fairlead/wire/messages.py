@@ -24,6 +24,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.AMEND: (params.AmendParams, wire.AmendResult),
     wire.UNDO: (params.UndoParams, wire.ReviewResult),
     wire.REDO: (params.SessionParams, wire.ReviewResult),
+    wire.CHANGES_IN_FILE: (params.FileParams, wire.ChangesInFileResult),
     wire.RUN_CHECKS: (params.RunChecksParams, wire.CheckResults),
     wire.MINIMIZE_CHECKS: (params.MinimizeChecksParams, states.SmallestSetWire),
     wire.SUGGEST_CHECKS: (params.NoParams, wire.SuggestedChecks),

@@ -36,9 +36,8 @@ class AgentCapabilities(TypedDict):
     claimsFiles: NotRequired[bool]
     """Answers `agent/editor/claims`. Without it, the server writes all files that are not open documents."""
     diffs: NotRequired[bool]
-    """Has two commands. `fairlead.showChange` takes `{sessionId, target}` and shows that change as a diff.
-    `fairlead.previewChange` takes `{sessionId, target, line}` and shows the proposed lines of that hunk in the user's
-    file, below `line` (from 0). Only then do the code lenses in the user's files include **Preview** and **Open Diff**.
+    """Has the command `fairlead.showChange`, which takes `{sessionId, target}` and shows that change as a diff. Only
+    then do the code lenses in the user's files include **Open Diff**.
     """
     incremental: NotRequired[bool]
     """Takes the differences of states that `Changed` describes. Without it, every change sends the whole state."""
@@ -381,6 +380,11 @@ class ModelsParams(TypedDict):
     """True: servers are asked again that were asked before."""
     ask: NotRequired[list[str]]
     """The names of the endpoints whose servers may be asked; without it, all."""
+
+
+class FileParams(TypedDict):
+    uri: str
+    """A `file:` URI."""
 
 
 class TryModelParams(TypedDict):

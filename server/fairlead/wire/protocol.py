@@ -36,6 +36,7 @@ REJECT = "agent/edits/reject"
 AMEND = "agent/edits/amend"
 UNDO = "agent/edits/undo"
 REDO = "agent/edits/redo"
+CHANGES_IN_FILE = "agent/edits/inFile"
 RUN_CHECKS = "agent/checks/run"
 MINIMIZE_CHECKS = "agent/checks/minimize"
 SUGGEST_CHECKS = "agent/checks/suggest"
@@ -106,8 +107,6 @@ COMMANDS = (
 
 CLIENT_SHOW = "fairlead.showChange"
 """A command of the client that shows a change as a diff."""
-CLIENT_PREVIEW = "fairlead.previewChange"
-"""A command of the client that shows the proposed lines in the user's file."""
 
 BASE_SCHEME = "fairlead-base"
 PROPOSED_SCHEME = "fairlead-proposed"
@@ -231,6 +230,34 @@ class TryResult(TypedDict):
     works: bool
     message: str
     """What happened, for the user: how long the answer took, or why there is none and what to do."""
+
+
+class ChangeInFileWire(TypedDict):
+    """A proposed change, as it would change the user's text of a file."""
+
+    sessionId: str
+    uri: str
+    """That of the proposal: for a renamed file, its old one."""
+    hunk: str
+    line: int
+    """The first line of the user's text that it replaces, from 0; if it replaces none, the line that it precedes."""
+    removed: int
+    """How many lines it replaces."""
+    added: list[str]
+    """The new lines, without line ends."""
+    itemId: str | None
+    """The plan item that made it; `null`: none."""
+    number: int
+    """Of the changes in its file, from 1."""
+    count: int
+    """How many changes its file has."""
+
+
+class ChangesInFileResult(TypedDict):
+    version: int | None
+    """The version of the document that the lines belong to; `null`: it is not open, or has just changed again."""
+    changes: list[ChangeInFileWire]
+    """From top to bottom, for each session. Without conflicts, and without files that are decided as a whole."""
 
 
 class SavingParams(TypedDict):

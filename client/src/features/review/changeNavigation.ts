@@ -1,7 +1,7 @@
 // The locations of the proposed changes in the order of the tree, the next change after a location, and the change at a
 // line. Pure.
 
-import type { Target } from "../../wire/protocol";
+import type { ChangeInFile, Target } from "../../wire/protocol";
 import type { FileEdits, Hunk } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 
@@ -175,3 +175,15 @@ export function lineOfBaseInFullText(file: FileEdits, line: number): number {
  * removes lines.
  */
 export const firstLine = (hunk: Hunk): number => Math.max(1, hunk.newStart);
+
+/** Returns the change at a line of the user's file, from 0; undefined if there is none. */
+export function changeAt(changes: readonly ChangeInFile[], line: number): ChangeInFile | undefined {
+  return changes.find((change) =>
+    change.removed > 0
+      ? line >= change.line && line < change.line + change.removed
+      : line === change.line - 1 || line === change.line,
+  );
+}
+
+/** The line of a change at which the cursor is placed: the first that it removes, or the one before an insertion. */
+export const cursorLine = ({ line, removed }: ChangeInFile): number => (removed > 0 ? line : Math.max(0, line - 1));

@@ -10,17 +10,20 @@ import {
   isInTarget,
   adjacentChange,
   editsOfStep,
+  changeAt,
   changeLocations,
+  cursorLine,
   isDecidedAsWhole,
   lineInFullText,
   lineOfBaseInFullText,
   shownTarget,
   isSameChange,
+  type ChangeLocation,
   type CursorPosition,
 } from "./changeNavigation";
-import { scheme, type DecideParams, type Target } from "../../wire/protocol";
+import { scheme, type ChangeInFile, type DecideParams, type Target } from "../../wire/protocol";
 import type { FileEdits } from "../../wire/protocolStates";
-import type { Preview } from "./preview";
+import type { InlineChanges } from "./inlineChanges";
 import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
@@ -30,6 +33,13 @@ import { showBriefly, showInformation } from "../../ui/show";
 
 /** `advance`: whether to show the next change after the decision. */
 type RowOptions = DecisionOptions & { readonly advance?: boolean };
+
+/** The user's file that is in front, with the changes that it shows. */
+interface ShownFile {
+  readonly editor: vscode.TextEditor;
+  /** From top to bottom. */
+  readonly changes: readonly ChangeInFile[];
+}
 
 interface ShownDiff {
   readonly side: DiffSide;
@@ -41,12 +51,12 @@ export class ReviewCursor {
     private readonly store: Store,
     private readonly review: Review,
     private readonly diffs: Diffs,
-    private readonly preview: Preview,
+    private readonly inline: InlineChanges,
   ) {}
 
   /**
-   * Decides on the file of the active diff. If the diff shows one plan step, decides only on the changes of that step,
-   * unless the file is decided as a whole.
+   * Decides on the file that is in front. If a diff shows one plan step, decides only on the changes of that step, unless
+   * the file is decided as a whole.
    */
   async decideFile(decision: Decision): Promise<void> {
     await this.decideShownFile((params) => this.review.decide(decision, params));
@@ -54,19 +64,33 @@ export class ReviewCursor {
 
   /** Decides on the change at the cursor, or on the file if that is decided as a whole. */
   async decideHunk(decision: Decision): Promise<void> {
-    const shown = this.shown();
-    if (!shown) {
-      showNoDiffOpen();
-      return;
-    }
-    const target = hunkTarget(shown);
-    if (target) await this.decideAndAdvance(shown, target, (params) => this.review.decide(decision, params));
-    else showBriefly(t("No proposed change at the cursor."));
+    await this.decideAtCursor((params) => this.review.decide(decision, params));
+  }
+
+  /** Asks for a reason and rejects the change at the cursor, or the file if that is decided as a whole. */
+  async rejectWithReason(): Promise<void> {
+    await this.decideAtCursor(({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
+  }
+
+  /** Handles a decision in the title of a change in the user's file. */
+  async decideThread(decision: Decision, thread: vscode.CommentThread): Promise<void> {
+    const params = this.inline.paramsOfThread(thread);
+    if (!params) return;
+    const decide = (): Promise<unknown> => this.review.decide(decision, params);
+    const file = this.shownFile();
+    if (file?.editor.document.uri.toString() === thread.uri.toString()) await this.decideInFile(file, params, decide);
+    else await decide();
+  }
+
+  /** Opens the diff of a change in the user's file. */
+  async openThread(thread: vscode.CommentThread): Promise<void> {
+    const params = this.inline.paramsOfThread(thread);
+    if (params) await this.diffs.openTarget(params);
   }
 
   /**
    * Handles a decision from a CodeLens. In a diff, the editor does not scroll to the next change while other changes to
-   * the file are left. In the user's file, closes the preview first.
+   * the file are left.
    */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
@@ -74,10 +98,7 @@ export class ReviewCursor {
       await this.decideAndAdvance(shown, params.target, () => this.review.decide(decision, params), {
         mayAdvance: () => !fileAt(this.store, shown.side),
       });
-    else {
-      await this.preview.close();
-      await this.review.decide(decision, params);
-    }
+    else await this.review.decide(decision, params);
   }
 
   /**
@@ -107,20 +128,98 @@ export class ReviewCursor {
     else showNoDiffOpen();
   }
 
-  /** Asks for a reason and rejects what `decideFile` would decide on. */
-  async rejectFileWithReason(): Promise<void> {
-    await this.decideShownFile(({ sessionId, target }) => this.review.rejectWithReason(sessionId, target));
-  }
-
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
   async goTo(direction: "next" | "previous"): Promise<void> {
+    const shown = this.shownFile();
+    if (shown) {
+      await this.goInFile(shown, direction);
+      return;
+    }
     const location = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
     if (!location) void showInformation(t("There is nothing to review."));
     else if (!(await this.diffs.goInMultiDiff(direction, location.file)))
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
+  private async decideAtCursor(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    const file = this.shownFile();
+    const shown = this.shown();
+    if (file) {
+      const change = changeAt(file.changes, file.editor.selection.active.line);
+      if (change) await this.decideInFile(file, paramsOf(change), decide);
+      else showBriefly(t("No proposed change at the cursor."));
+      return;
+    }
+    if (!shown) {
+      showNoDiffOpen();
+      return;
+    }
+    const target = hunkTarget(shown);
+    if (target) await this.decideAndAdvance(shown, target, decide);
+    else showBriefly(t("No proposed change at the cursor."));
+  }
+
+  /** Makes a decision in the user's file. If that is still in front after it, shows the next change. */
+  private async decideInFile(
+    { editor }: ShownFile,
+    params: DecideParams,
+    decide: (params: DecideParams) => Promise<unknown>,
+  ): Promise<void> {
+    const before = changeLocations(this.store.reviewable);
+    await decide(params);
+    const next = nextAfterDecision(before, changeLocations(this.store.reviewable), (location) =>
+      isInTarget(params.sessionId, params.target, location),
+    );
+    if (next && vscode.window.activeTextEditor?.document === editor.document) await this.showInFile(next);
+  }
+
+  private async goInFile({ editor, changes }: ShownFile, direction: "next" | "previous"): Promise<void> {
+    const { line } = editor.selection.active;
+    const here = changeAt(changes, line);
+    const next =
+      direction === "next"
+        ? changes.find((change) => change !== here && cursorLine(change) >= line)
+        : changes.findLast((change) => change !== here && cursorLine(change) < line);
+    if (next) {
+      reveal(editor, next);
+      return;
+    }
+    const [first] = changes;
+    if (!first) return;
+    const end = { ...first, line: direction === "next" ? Infinity : 0 };
+    const location = adjacentChange(changeLocations(this.store.reviewable), end, direction);
+    if (location) await this.showInFile(location);
+  }
+
+  /** Shows a change in the user's file; in a diff if the file does not show it. */
+  private async showInFile({ sessionId, file, hunk }: ChangeLocation): Promise<void> {
+    if (hunk && !isDecidedAsWhole(file) && hunk.state !== "conflict") {
+      const editor = await vscode.window.showTextDocument(vscode.Uri.parse(file.uri), { preview: true });
+      await this.inline.update();
+      const change = this.inline.changesIn(editor.document).find((each) => each.hunk === hunk.id);
+      if (change) {
+        reveal(editor, change);
+        return;
+      }
+    }
+    await this.diffs.open(sessionId, file, hunk);
+  }
+
+  /** The user's file that is in front; undefined if it shows no changes. */
+  private shownFile(): ShownFile | undefined {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || !(activeTab()?.input instanceof vscode.TabInputText)) return undefined;
+    const changes = this.inline.changesIn(editor.document);
+    return changes.length > 0 ? { editor, changes } : undefined;
+  }
+
   private async decideShownFile(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    const inFile = this.shownFile();
+    const [first] = inFile?.changes ?? [];
+    if (inFile && first) {
+      await this.decideInFile(inFile, { sessionId: first.sessionId, target: { uri: first.uri } }, decide);
+      return;
+    }
     const shown = this.shown();
     const target = shown && shownTarget(shown.file, shown.side.item);
     if (target) await this.decideAndAdvance(shown, target, decide);
@@ -176,8 +275,8 @@ export class ReviewCursor {
    */
   private shown(): ShownDiff | undefined {
     const input = activeTab()?.input;
-    // the tab of a multi-file diff does not name the file, so ask the focused editor; in a file's tab, that may be the
-    // peek view of `preview.ts`, so use the tab's own URI
+    // the tab of a multi-file diff does not name the file, so ask the focused editor; in a file's tab, that may be a
+    // peek view, so use the tab's own URI
     const uri =
       input instanceof vscode.TabInputTextDiff
         ? input.modified
@@ -189,6 +288,15 @@ export class ReviewCursor {
     // the URI of the base side does not name the step
     return file && { side: { ...side, item: side.item ?? this.diffs.activeMultiDiff?.item }, file };
   }
+}
+
+const paramsOf = ({ sessionId, uri, hunk }: ChangeInFile): DecideParams => ({ sessionId, target: { uri, hunk } });
+
+function reveal(editor: vscode.TextEditor, change: ChangeInFile): void {
+  const line = cursorLine(change);
+  editor.selection = new vscode.Selection(line, 0, line, 0);
+  const last = line + change.removed + change.added.length;
+  editor.revealRange(new vscode.Range(line, 0, last, 0), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {

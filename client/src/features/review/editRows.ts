@@ -255,7 +255,7 @@ function hunkLabel(hunk: Hunk): string {
   return lines > 1 ? t("Lines {0}–{1}", start, start + lines - 1) : t("Line {0}", start);
 }
 
-const counts = (added: number, removed: number): string => `+${added} −${removed}`;
+export const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
 
 /**

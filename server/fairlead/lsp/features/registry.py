@@ -29,6 +29,7 @@ REQUESTS: dict[str, Handler] = {
     wire.AMEND: review.amend,
     wire.UNDO: review.undo_review,
     wire.REDO: review.redo_review,
+    wire.CHANGES_IN_FILE: review.changes_in_file,
     wire.RUN_CHECKS: checks.run,
     wire.MINIMIZE_CHECKS: checks.minimize,
     wire.SUGGEST_CHECKS: checks.suggest,

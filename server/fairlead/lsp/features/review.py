@@ -3,8 +3,11 @@
 import asyncio
 
 from fairlead.lsp import convert
+from fairlead.lsp.changes_in_file import changes_in_file as changes_in_file_of
+from fairlead.lsp.changes_in_file import is_compared_with
 from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
 from fairlead.lsp.params import read_path
+from fairlead.lsp.review_commands import proposal_of
 from fairlead.lsp.server import AgentServer
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.checks import check_accepted
@@ -12,7 +15,7 @@ from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
-from fairlead.wire.params import AcceptParams, AmendParams, RejectParams, SessionParams, UndoParams
+from fairlead.wire.params import AcceptParams, AmendParams, FileParams, RejectParams, SessionParams, UndoParams
 
 
 async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult:
@@ -44,6 +47,18 @@ async def amend(server: AgentServer, params: AmendParams) -> wire.AmendResult:
     path = resolved(session, read_path(params["uri"], "params.uri"))
     await decisions.amend(session.review, path, params["text"], params.get("version"))
     return {"edits": answered_edits(server, session)}
+
+
+async def changes_in_file(server: AgentServer, params: FileParams) -> wire.ChangesInFileResult:
+    """`agent/edits/inFile`: the changes that are proposed for a file, in the user's text."""
+    path = read_path(params["uri"], "params.uri")
+    sessions = [session for session in server.sessions if proposal_of(session, path) is not None]
+    for session in sessions:
+        await session.observe([path])
+    changes = [change for session in sessions for change in changes_in_file_of(session, path)]
+    buffer = server.documents.open_buffer(path)
+    compared = buffer is not None and all(is_compared_with(session, path, buffer.text) for session in sessions)
+    return {"version": buffer.version if buffer is not None and compared else None, "changes": changes}
 
 
 async def undo_review(server: AgentServer, params: UndoParams) -> wire.ReviewResult:
