@@ -14,8 +14,8 @@ import { wheelsDir } from "./wheels.mjs";
  *   slow     true if `npm test` does not run it unless `--only` names it
  *   optional true if `npm run test:all` does not run it either
  *   alone    true if it measures time or uses all cores: it runs after the others
- *   count    a function of the output and `summary` that returns `{ passed, failed }`; without it, the check counts as
- *            one test
+ *   count    a function of the output and `summary` that returns `{ passed, failed }`, and `skipped` if that may be;
+ *            without it, the check counts as one test
  *   summary  matches the output lines that are printed even if all tests passed
  *   passing  matches the lines of passed tests, which are not printed if a test failed
  *   failure  matches the lines that name a failed test, which are printed again at the end
@@ -29,10 +29,9 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
   });
   const node = (file, ...args) => ({ command: process.execPath, args: [nodeProgram(file), ...args], env });
   const script = (file, ...args) => ({ command: process.execPath, args: [file, ...args], env });
-  const byName = (name, needs, folder, more) => ({
+  const otherPrograms = (name, needs, folder, more) => ({
     name,
     needs,
-    optional: true,
     alone: true,
     count: countWords,
     summary: /^(SKIPPED .*|=* ?(\d+ \w+, )*\d+ \w+ in [\d.]+s\b.*)$/,
@@ -66,9 +65,17 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
       failure: /^(FAILED|ERROR) /,
       ...python("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", ...quick, ...pytest),
     },
-    byName("local-model", ["local-model"], "tests/local_model", { FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model") }),
-    byName("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
-    byName("emacs", [], "tests/emacs", {}),
+    {
+      slow: true,
+      ...otherPrograms("local-model", ["local-model"], "tests/local_model", {
+        FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model"),
+      }),
+    },
+    {
+      optional: true,
+      ...otherPrograms("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
+    },
+    { optional: true, ...otherPrograms("emacs", [], "tests/emacs", {}) },
     {
       name: "editor",
       needs: ["vscode"],
@@ -99,7 +106,11 @@ function countTap(output) {
 
 function countWords(output, summary) {
   const line = output.split(/\r?\n/).findLast((text) => summary.test(text)) ?? "";
-  return { passed: last(line, /(\d+) passed/g), failed: last(line, /(\d+) failed/g) + last(line, /(\d+) errors?\b/g) };
+  return {
+    passed: last(line, /(\d+) passed/g),
+    failed: last(line, /(\d+) failed/g) + last(line, /(\d+) errors?\b/g),
+    skipped: last(line, /(\d+) skipped/g),
+  };
 }
 
 function last(text, pattern) {

