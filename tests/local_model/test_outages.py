@@ -10,9 +10,9 @@ from local_model.llama import DEADLINE, TOOLS, Llama, until
 from support.client import Client
 
 
-async def test_a_server_that_starts_again_is_asked_again(workspace: Path) -> None:
+async def test_a_server_that_starts_again_is_asked_again(api: str, workspace: Path) -> None:
     """A server that is killed mid-stream and started again is asked again in the same run."""
-    async with Llama(4096, endless=True) as llama, Client(workspace, env=llama.env) as client:
+    async with Llama(4096, endless=True) as llama, Client(workspace, settings=llama.settings(api)) as client:
         run = asyncio.ensure_future(client.run("Tell me about apples.", DEADLINE))
         await client.event("text")
         await llama.kill()

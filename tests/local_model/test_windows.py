@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from cli.command import run_plain
 from local_model.llama import DEADLINE, TOOLS, Llama
 from support.client import Client
@@ -24,18 +22,20 @@ def read(*names: str) -> dict[str, Any]:
     return {"calls": [{"read_file": {"path": name}} for name in names]}
 
 
-@pytest.mark.parametrize("window", [2048, 4096])
 async def test_a_restored_session_learns_the_window(
-    window: int, workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
+    api: str, workspace: Path, tmp_path: Path, replay: Callable[..., dict[str, Any]]
 ) -> None:
     """A restored session whose first request overflows learns the window's size from the refusal and continues."""
-    storage = tmp_path / "storage"
+    storage, window = tmp_path / "storage", 4096
     write_fruit(workspace, "plums.txt", window)
     (workspace / "pears.txt").write_text("Two pears.\n", encoding="utf-8")
     recorded = replay(read("plums.txt"), {"text": "Done."})
     async with Client(workspace, settings=recorded, storage=storage) as client:
         session = (await client.run("Read plums.txt"))["sessionId"]
-    async with Llama(window, TOOLS) as llama, Client(workspace, env=llama.env, storage=storage) as client:
+    async with (
+        Llama(window, TOOLS) as llama,
+        Client(workspace, settings=llama.settings(api), storage=storage) as client,
+    ):
         outcome = await client.run("Read pears.txt", DEADLINE, sessionId=session)
         assert outcome["stopReason"] == "end_turn", outcome
         assert [ended["text"] for ended in client.events("tool_finished")] == ["Two pears.\n"]
