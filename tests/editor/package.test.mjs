@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, picture, recording, ROOT, runTask, serverPids } from "./agent.mjs";
+import { edit, listingServer, picture, recording, ROOT, runTask, serverPids } from "./agent.mjs";
 import { openEditor, useEditor } from "./host/editor.mjs";
 import { test } from "./host/registry.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
@@ -20,12 +20,16 @@ execFileSync(process.execPath, [path.join(ROOT, "scripts/package.mjs")], {
 });
 
 const turns = [{ calls: [edit("a.txt", "old", "new")] }, { text: "The first task is done." }];
+const openai = await listingServer({ key: "sk-mine", models: [{ id: "gpt-6.1-sol" }] });
 const editorTest = useEditor(() =>
   openEditor({
     name: "package",
     extensions: [vsix],
     workspace: { "a.txt": "old\n", "fairlead.py": "raise SystemExit('a module of the workspace was run')\n" },
-    settings: { "fairlead.replay": recording(...turns) },
+    settings: {
+      "fairlead.replay": recording(...turns),
+      "fairlead.endpoints": { openai: { baseUrl: openai.url, api: "chat" } },
+    },
     env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined },
   }),
 );
@@ -93,6 +97,31 @@ editorTest("a missing Python in the settings is reported, although an environmen
   configure({});
   await page.until("a server of the first environment", () => serverPids(code).length === 1);
   assert.notDeepEqual(serverPids(code), before);
+});
+
+editorTest("a key of OpenAI installs the packages that its API needs", async ({ page, code }, context) => {
+  const user = path.join(code.userDataDir, "User", "settings.json");
+  const { "fairlead.replay": _replay, ...settings } = JSON.parse(fs.readFileSync(user, "utf8"));
+  fs.writeFileSync(user, JSON.stringify(settings));
+  await page.until("a server without a recording", () => serverPids(code).length === 1);
+  const storage = path.join(code.userDataDir, "User", "globalStorage", "fairlead.fairlead");
+  const sdk = path.join("site-packages", "openai", "__init__.py");
+  const installed = () => fs.readdirSync(storage, { recursive: true }).filter((file) => file.endsWith(sdk));
+  assert.deepEqual(installed(), []);
+  const began = Date.now();
+  await page.runCommand("Agent: Set Up Model...");
+  await page.pick("OpenAI", { title: "Agent: Set Up Model" });
+  await page.fillInput("sk-mine", { title: "Agent: Set API Key" });
+  await page.until(
+    "the answer to the small request",
+    async () => (await page.toasts()).some((toast) => toast.message.includes("gpt-6.1-sol answers.")),
+    FIRST_START,
+  );
+  context.diagnostic(
+    `figure: from the command to the model's first answer, packages included: ${((Date.now() - began) / 1000).toFixed(1)} s`,
+  );
+  assert.notDeepEqual(installed(), []);
+  assert.ok(openai.requests.some(({ path: asked, key }) => asked.endsWith("/chat/completions") && key === "sk-mine"));
 });
 
 test("without a key and without a Python the key is asked for first, then a page says what was tried and how to get a Python", async () => {
