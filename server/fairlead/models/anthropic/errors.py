@@ -19,7 +19,9 @@ class MessagesApiErrors(ApiErrors):
 
     def name_of(self, status: int, said: str, headers: Any) -> str | None:
         cloud = self.endpoint.cloud
-        return clouds.error_name(cloud, status, said, headers) if cloud is not None else None
+        if cloud is None:
+            return super().name_of(status, said, headers)
+        return clouds.error_name(cloud, status, said, headers)
 
     def said(self, text: str) -> str:
         # the following lines from AWS contain the signed request with its token

@@ -11,6 +11,7 @@ from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, describe, err
 from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
+    is_about_key,
     is_about_thinking,
     is_about_tools,
     is_loading,
@@ -103,7 +104,7 @@ class ApiErrors:
 
     def name_of(self, status: int, said: str, headers: Any) -> str | None:
         """The kind of a refusal, one of `_KINDS`; None if the usual kind for its status applies."""
-        return None
+        return "authentication_error" if status == 400 and is_about_key(said) else None
 
     def said(self, text: str) -> str:
         """The part of an error's text that may be quoted."""

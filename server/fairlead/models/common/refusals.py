@@ -1,7 +1,7 @@
 """Recognizes refusals by their texts.
 
 A server may refuse a request because it is too long, because of a picture, thinking or `max_tokens`, because the model
-is still loading, or because the account cannot pay.
+is still loading, or because the key is wrong or the account cannot pay.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -13,7 +13,8 @@ from fairlead.agent.errors import Overflow
 _TOO_LONG = re.compile(
     r"(prompt|input) is too long|too many (input )?tokens"
     r"|(context|input)[ _]?(length|limit|size|window)|exceed_context|\bn_ctx\b"
-    r"|maximum (number of tokens allowed|context)|input tokens exceed|max_new_tokens` must be",
+    r"|maximum (number of tokens allowed|context)|input tokens exceed|max_new_tokens` must be"
+    r"|prompt is \d+ tokens; the model context",
     re.IGNORECASE,
 )
 _REQUEST = r"(?P<request>\d+)"
@@ -35,6 +36,7 @@ _OVERFLOWS = [
         rf"requested tokens \({_REQUEST}\) exceed context window of {_WINDOW}",
         rf"token count \({_REQUEST}\) exceeds the maximum number of tokens allowed \({_WINDOW}",
         rf"maximum context length (?:is|of) {_WINDOW} tokens",
+        rf"prompt is {_REQUEST} tokens; the model context is {_WINDOW}",
     )
 ]
 _MAX_TOKENS = [
@@ -52,6 +54,8 @@ _LOADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_KEY = re.compile(r"api key not valid|api key expired|^no connected db", re.IGNORECASE)
+"""Gemini's texts, and that of LiteLLM without a database, where it looks for each key but its own."""
 _BILLING = re.compile(
     r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*spend_limit_reached\b"
     r"|\binsufficient[ _](quota|credits|balance)\b|\bexceeded your current quota\b",
@@ -98,6 +102,11 @@ def parse_max_tokens(said: str) -> int | None:
 def _size(digits: str) -> int | None:
     """The number of tokens; None if it is 0 or has more than MAX_DIGITS digits."""
     return int(digits) or None if len(digits) <= MAX_DIGITS else None
+
+
+def is_about_key(said: str) -> bool:
+    """Whether a refusal says that the key is missing or wrong, although its status says that the request is."""
+    return _KEY.search(said) is not None
 
 
 def is_about_billing(said: str) -> bool:

@@ -1,6 +1,5 @@
 """The errors of OpenAI's APIs, where they differ from those of other servers."""
 
-import re
 from typing import Any
 
 from fairlead.agent.errors import ModelError
@@ -25,8 +24,6 @@ _NAMES = {
     "slow_down": "overloaded_error",
     "tokens": "rate_limit_error",
 }
-_WRONG_KEY = re.compile(r"api key not valid|api key expired", re.IGNORECASE)
-"""Gemini's texts in a 400."""
 _MESSAGES_EVENTS = ("message_start", "content_block", "message_delta", "ping")
 
 
@@ -38,9 +35,6 @@ class OpenAIErrors(ApiErrors):
     @property
     def where(self) -> str:
         return self.endpoint.shown_url or "the OpenAI API"
-
-    def name_of(self, status: int, said: str, headers: Any) -> str | None:
-        return "authentication_error" if status == 400 and _WRONG_KEY.search(said) else None
 
     def in_event(self, event: dict[str, Any]) -> ModelError | None:
         """The error in an event of a stream, or for one of the Messages API; None if it is an ordinary event."""
