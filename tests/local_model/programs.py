@@ -11,7 +11,8 @@ from pathlib import Path
 from local_model.llama import DEADLINE, INSTALLED, LOOK_AGAIN, free_port, get
 
 LITELLM = "FAIRLEAD_LITELLM"
-PACKAGES = {INSTALLED: "xllamacpp", LITELLM: "litellm"}
+DASLLAMA = "FAIRLEAD_DASLLAMA"
+PACKAGES = {INSTALLED: "xllamacpp", LITELLM: "litellm", DASLLAMA: "dasllama"}
 """By the environment variable with the folder into which `npm run test:local-model` installs a program: its package."""
 ATTACHED = Path(__file__).with_name("attached.py")
 

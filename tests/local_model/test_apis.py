@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.agent.errors import ModelError
-from fairlead.agent.model import Model, Reply, Request, TextDelta, ToolSpec
+from fairlead.agent.model import Model
 from fairlead.messages.history import History
 from fairlead.messages.images import image_of
 from fairlead.messages.parts import Message, Part, Prompt, Result
@@ -13,18 +13,11 @@ from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.openai.chat import ChatModel
 from fairlead.models.openai.responses import ResponsesModel
+from local_model.asking import ask
 from local_model.llama import TOOLS, Llama
 from support.pictures import png
 
-READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 each_api = pytest.mark.parametrize("open_model", [MessagesApiModel, ChatModel, ResponsesModel])
-
-
-async def ask(model: Model, *messages: Message) -> tuple[list[str], Reply]:
-    """The pieces of the text, and the reply."""
-    *seen, reply = [event async for event in model.stream(Request("You read files.", [READ], messages))]
-    assert isinstance(reply, Reply)
-    return [event.text for event in seen if isinstance(event, TextDelta)], reply
 
 
 def user(*parts: Part) -> Message:
