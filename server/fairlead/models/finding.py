@@ -12,10 +12,9 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Capabilities, Model, ModelEvent, Request
 from fairlead.models.common.api_errors import ApiErrors
 from fairlead.models.common.endpoint import Api, Endpoint
-from fairlead.models.common.http_model import certificates, without_proxy
 from fairlead.models.common.models_list import list_models
 from fairlead.models.common.retry import with_retries
-from fairlead.models.common.transport import CONNECT_TIMEOUT, transport_errors
+from fairlead.models.common.transport import CONNECT_TIMEOUT, certificates, transport_errors, without_proxy
 
 NO_API = (
     "{where} has none of the APIs that Fairlead speaks: Messages, Chat Completions and Responses. Check the base URL "

@@ -10,12 +10,9 @@ import importlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Set
-from functools import cache
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
-from urllib.parse import urlsplit
-from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Capabilities, ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage, Used
@@ -37,12 +34,13 @@ from fairlead.models.common.sse import DONE, NotAnEventStream, read_events
 from fairlead.models.common.think_tags import separate_thinking
 from fairlead.models.common.transport import (
     CONNECT_TIMEOUT,
-    PIECE,
     Filter,
     HeadTimeout,
+    certificates,
     check_redirect,
     limit_body,
     transport_errors,
+    without_proxy,
 )
 
 # seconds that an idle connection stays open: a command between two requests may take longer than the default, 5
@@ -70,17 +68,6 @@ def load_sdk(name: str) -> Any:
         sdk = importlib.import_module(name)
         certificates()
         return sdk
-
-
-@cache
-def certificates() -> Any:
-    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client.
-
-    Also sets how much the transport reads before other work can run.
-    """
-    # imported here, because otherwise the first client would import it
-    importlib.import_module("httpcore2").AsyncHTTP11Connection.READ_NUM_BYTES = PIECE
-    return importlib.import_module("httpx2").create_ssl_context()
 
 
 class ReplyReader(Protocol):
@@ -342,17 +329,6 @@ class HttpModel(ABC):
             mounts=without_proxy(self._endpoint, self._base_url),
         )
         return self._http
-
-
-def without_proxy(endpoint: Endpoint, url: str) -> dict[str, None]:
-    """The transport's `mounts`: none of its proxy for a server on this machine, or if the system exempts its host.
-
-    The transport itself reads only the exemptions in `NO_PROXY`.
-    """
-    host = urlsplit(url).hostname or ""
-    if not (endpoint.is_loopback or proxy_bypass(host)):
-        return {}
-    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
 async def _drain(events: AsyncIterator[Any]) -> None:

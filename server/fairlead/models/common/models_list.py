@@ -20,10 +20,9 @@ from fairlead.models.common.api_errors import ApiErrors
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import MAX_COUNT
 from fairlead.models.common.foreign import BASE_URL, quote
-from fairlead.models.common.http_model import certificates, without_proxy
 from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
-from fairlead.models.common.transport import check_redirect, limit_body, transport_errors
+from fairlead.models.common.transport import certificates, check_redirect, limit_body, transport_errors, without_proxy
 
 TIMEOUT = 15.0  # seconds
 PROBE = 1.0

@@ -7,8 +7,11 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, G
 from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from fairlead.agent.errors import ModelError
+from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import nonsense
 from fairlead.workspace.long_work import Yielder
 
@@ -39,6 +42,28 @@ def transport_errors() -> tuple[type[Exception], ...]:
     """The transport's errors. In the middle of a stream, the SDK does not wrap them in its own."""
     transport = importlib.import_module("httpx2")
     return (transport.HTTPError, transport.StreamError)
+
+
+@cache
+def certificates() -> Any:
+    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client.
+
+    Also sets how much the transport reads before other work can run.
+    """
+    # imported here, because otherwise the first client would import it
+    importlib.import_module("httpcore2").AsyncHTTP11Connection.READ_NUM_BYTES = PIECE
+    return importlib.import_module("httpx2").create_ssl_context()
+
+
+def without_proxy(endpoint: Endpoint, url: str) -> dict[str, None]:
+    """The transport's `mounts`: none of its proxy for a server on this machine, or if the system exempts its host.
+
+    The transport itself reads only the exemptions in `NO_PROXY`.
+    """
+    host = urlsplit(url).hostname or ""
+    if not (endpoint.is_loopback or proxy_bypass(host)):
+        return {}
+    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
 
 
 def check_redirect(response: Any) -> None:
