@@ -21,6 +21,7 @@ import { registerHelp } from "./server/help";
 import { adoptSessions } from "./features/sessions/adoption";
 import { restoreSessions } from "./features/sessions/restore";
 import { ChosenModels } from "./server/chosenModels";
+import { ErrorHelp } from "./server/errorHelp";
 import { ModelAccess } from "./server/modelAccess";
 import { ModelPicker } from "./server/modelPicker";
 import { Notices } from "./features/questions/notices";
@@ -74,7 +75,9 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined);
   const chosenModels = new ChosenModels(store, agent);
-  const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels);
+  const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
+  const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker);
+  const setUp = (): Promise<void> => setUpModel(modelAccess, agent, errorHelp);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
   const warm = (): void => {
@@ -84,7 +87,7 @@ export function activate(context: vscode.ExtensionContext): void {
     warm();
     conversation.cancelFocus();
   });
-  const runs = new Runs(store, agent, prompts, modelAccess, isSeen);
+  const runs = new Runs(store, agent, prompts, modelAccess, errorHelp, isSeen);
   const editorTasks = new EditorTasks((...task) => runs.runOn(...task));
   const noticeActions = new NoticeActions(store, approvals, questions, (id) => runs.continueRun(id));
   const restored = restoreSessions(context, agent, store);
@@ -151,8 +154,8 @@ export function activate(context: vscode.ExtensionContext): void {
     runOnFiles: (uri?: vscode.Uri, selected?: vscode.Uri[]) => runs.runOnFiles(selected ?? (uri ? [uri] : [])),
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
-    setApiKey: () => modelAccess.setApiKey(chosenModels.current.endpoint || undefined),
-    setUpModel: () => setUpModel(modelAccess, agent),
+    setApiKey: () => errorHelp.setKey(chosenModels.current, store.active?.id),
+    setUpModel: setUp,
     openExample: () => openExample(context.extensionPath),
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),

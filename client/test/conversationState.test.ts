@@ -12,6 +12,7 @@ import type { ApproveParams, AskParams } from "../src/wire/protocol";
 import type { Edits, Plan } from "../src/wire/protocolStates";
 import { isRewindable, type Session } from "../src/state/session";
 import { Store } from "../src/state/store";
+import { runError } from "./errors";
 import { params } from "./goldens";
 
 const READY = { hasFolder: true, isTrusted: true, usesKey: true };
@@ -57,7 +58,7 @@ test("a run that ended says what can be done next", () => {
   const ended = (stopReason: string, kind?: string, ready = READY): unknown[] => {
     const store = new Store();
     const session = store.startRun("s", "Task");
-    const error = kind === undefined ? null : { kind, message: "", retryable: false };
+    const error = kind === undefined ? null : runError(kind);
     store.endRun("s", 1, { stopReason, message: "", record: "", error });
     return shown(session, ready);
   };
@@ -65,7 +66,7 @@ test("a run that ended says what can be done next", () => {
   assert.deepEqual(ended("budget"), [["The run paused before it finished.", "Continue"]]);
   assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
   assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Retry"]]);
-  assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Retry"]]);
+  assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Choose Model", "Retry"]]);
   const cloud = { ...READY, usesKey: false };
   assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);
 });

@@ -3,13 +3,14 @@ import { test } from "node:test";
 import { cardsOf } from "../src/features/conversation/cards";
 import { noticesOf } from "../src/features/questions/noticeTexts";
 import { otherNodes, topNodes } from "../src/features/plan/planNodes";
-import type { ApproveParams, AskParams } from "../src/wire/protocol";
+import type { ApproveParams, AskParams, RunError } from "../src/wire/protocol";
 import type { Plan } from "../src/wire/protocolStates";
 import type { Session } from "../src/state/session";
 import { Store } from "../src/state/store";
 import { isWorking, pauseReason } from "../src/state/waiting";
 import { messageWithLinks } from "../src/ui/shownText";
 import { reviewText, statusTexts } from "../src/features/status/statusTexts";
+import { runError } from "./errors";
 import { params } from "./goldens";
 
 const relative = (uri: string): string => uri;
@@ -155,7 +156,7 @@ test("a ready plan, a failed run and other waiting sessions have rows in the Pla
     );
   const end = (stopReason: string, kind?: string): void => {
     store.startRun(session.id, "Again");
-    const error = kind === undefined ? {} : { error: { kind, message: "It failed.", retryable: false } };
+    const error = kind === undefined ? {} : { error: runError(kind) };
     store.endRun(session.id, session.runsStarted, { stopReason, message: "It failed.", record: "", ...error });
   };
   assert.deepEqual(rows(), []);
@@ -199,15 +200,14 @@ test("the Plan view and the conversation say the same about a run that ended ear
   assert.deepEqual(said("refusal"), [[], []]);
 });
 
-test("after a request that the model's server refused, the conversation offers to choose a model", () => {
-  const offered = (kind: "auth" | "invalid_request" | "network"): unknown[] => {
+test("after a request that the model's server refused, the conversation offers what may help", () => {
+  const offered = (error: RunError): unknown[] => {
     const { store, session } = running();
-    const error = { kind, message: "Why.", retryable: false };
     store.endRun(session.id, 1, { stopReason: "error", message: "Why.", record: "", error });
     const cards = cardsOf(session, { hasFolder: true, isTrusted: true, usesKey: true }, relative);
     return cards.flatMap(({ buttons }) => buttons.map(({ label }) => label));
   };
-  assert.deepEqual(offered("invalid_request"), ["Choose Model", "Retry"]);
-  assert.deepEqual(offered("auth"), ["Set API Key", "Retry"]);
-  assert.deepEqual(offered("network"), ["Retry"]);
+  assert.deepEqual(offered(runError("invalid_request")), ["Choose Model", "Retry"]);
+  assert.deepEqual(offered(runError("unknown_model", { models: ["m"] })), ["Use m", "Choose Model", "Retry"]);
+  assert.deepEqual(offered(runError("network")), ["Retry"]);
 });

@@ -125,7 +125,7 @@ test("a stopped run is shown as ended at once, and its later events are not show
   assert.ok(session.running, "the answer to the first run ends only that run");
   store.endRun(first, two, { stopReason: "end_turn", message: "Done.", record: "" });
   assert.deepEqual(shown(), ["One", "I begin", "Stopped.", "Two", "Here", "Done."]);
-  assert.deepEqual(session.entries[2], { kind: "end", ...cancelled, errorKind: "" });
+  assert.deepEqual(session.entries[2], { kind: "end", ...cancelled, error: null });
   assert.ok(!session.running);
 });
 

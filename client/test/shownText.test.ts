@@ -48,7 +48,7 @@ function entriesOf(text: string): Entry[] {
     { kind: "text", text },
     { kind: "note", text },
     { kind: "context", title: text, text },
-    { kind: "end", stopReason: "error", message: text, record: text, errorKind: "" },
+    { kind: "end", stopReason: "error", message: text, record: text, error: null },
   ];
 }
 

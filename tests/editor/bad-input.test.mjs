@@ -48,7 +48,7 @@ test("without a key the user is asked how to reach a model, and then the typed t
     );
     await page.fillInput("small");
     const told = await page.toast("The API key was refused");
-    assert.deepEqual(told.buttons, ["Set API Key"]);
+    assert.deepEqual(told.buttons, ["Set API Key", "Choose Model", "Show Conversation"]);
     await page.closeToast("The API key was refused");
     await page.clickRow("Plan", "Set API Key");
     await page.fillInput("sk-good", { title: "Agent: Set API Key" });

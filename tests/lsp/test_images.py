@@ -146,7 +146,7 @@ async def test_a_refused_picture_ends_the_run_but_not_the_conversation(connect: 
         first, second = api.requests
         assert (len(pictures(first)), pictures(second)) == (1, [])
         assert "The model's server refused it" in str(second.body["messages"][0])
-    assert (failed["stopReason"], failed["error"]["kind"]) == ("error", "invalid_request")
+    assert (failed["stopReason"], failed["error"]["kind"]) == ("error", "no_images")
     assert failed["message"].startswith("The model's server refused a picture, so the conversation continues without")
     assert again["stopReason"] == "end_turn"
 

@@ -18,8 +18,10 @@ ERRORS = """
 429 rate_limit_error ramp_limit_exceeded | Wait | rate_limit | The rate limit is reached
 401 authentication_error | invalid x-api-key | auth | “Agent: Set API Key”
 402 billing_error | no credit | billing | Add credit, raise the limit or use another key
-403 permission_error | not allowed | auth | Choose another model
-404 not_found_error | model: nope | invalid_request | model's name (“MODEL”)
+403 permission_error | no entry | auth | Choose another model
+404 not_found_error | model: nope | unknown_model | has no model “MODEL”, or the key has no access to it. Choose another
+404 not_found_error | Not Found | wrong_server | check the base URL (setting baseUrl) and the model's name (“MODEL”)
+403 permission_error | Request not allowed | region | does not serve your country or region
 413 request_too_large | too large | context_overflow | too large
 400 invalid_request_error | max_tokens: no | invalid_request | refused the request
 400 invalid_request_error | prompt is too long: 200001 tokens > 200000 maximum | context_overflow | too long for
@@ -85,7 +87,7 @@ async def test_an_invalid_retry_after_is_ignored(header: str) -> None:
 
 
 async def test_an_error_page_is_handled_by_its_status() -> None:
-    """A proxy may answer with HTML, which has no type of error."""
+    """A proxy may answer with HTML, which has no type of error. With a 403, the page is not the model's server's."""
 
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -98,8 +100,9 @@ async def test_an_error_page_is_handled_by_its_status() -> None:
     async with opened(base_url=f"http://127.0.0.1:{port}") as model:
         failed = await failure(model)
     server.close()
-    assert (failed.kind, failed.retryable) == ("auth", False)
-    assert "403" in failed.message
+    assert (failed.kind, failed.retryable) == ("proxy", False)
+    assert f"instead of http://127.0.0.1:{port}. Check the proxy (HTTPS_PROXY, in VS Code http.proxy)" in failed.message
+    assert "(403: No entry)" in failed.message
 
 
 IN_STREAM = {

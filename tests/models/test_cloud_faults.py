@@ -34,9 +34,9 @@ async def test_fault_40_impossible_credentials_are_not_shown(cloud_user: CloudUs
 RETRIED = ("rate_limit", "overloaded", "internal")
 # in each line: the status and the cloud's name for the error, its text, Fairlead's kind, and a part of the advice
 BEDROCK = """
-400 ValidationException | The provided model identifier is invalid. | invalid_request | settings model
-400 ValidationException | Model ID x with on-demand throughput isn’t supported. | invalid_request | inference profiles
-404 ResourceNotFoundException | Model not found. | invalid_request | no model “MODEL”
+400 ValidationException | The provided model identifier is invalid. | unknown_model | settings model
+400 ValidationException | Model ID x with on-demand throughput isn’t supported. | unknown_model | inference profiles
+404 ResourceNotFoundException | Model not found. | unknown_model | no model “MODEL”
 400 ValidationException | Input is too long for requested model. | context_overflow | conversation cannot be shortened
 403 ExpiredTokenException | The security token included in the request is expired | auth | aws sso login
 403 AccessDeniedException | You don't have access to the model with the specified model ID. | auth | Bedrock console
@@ -46,7 +46,7 @@ BEDROCK = """
 503 ServiceUnavailableException | Later | overloaded | overloaded
 """
 VERTEX = """
-404 NOT_FOUND | Publisher Model `x` was not found. | invalid_request | no model “claude-sonnet-5-5@20260901”
+404 NOT_FOUND | Publisher Model `x` was not found. | unknown_model | no model “claude-sonnet-5-5@20260901”
 400 FAILED_PRECONDITION | Project `1` is not allowed to use Publisher Model `x` | auth | Model Garden
 403 PERMISSION_DENIED | Permission 'aiplatform.endpoints.predict' denied | auth | Vertex AI User
 401 UNAUTHENTICATED | Request had invalid credentials. | auth | gcloud auth application-default login

@@ -168,7 +168,7 @@ async def test_fault_155_a_redirect_to_another_origin_gets_nothing(status: int, 
         api.push(Raw(b"", {"location": target, "content-length": "0"}, status))
         async with opened(api) as model:
             error = await failure(model)
-        assert (error.kind, error.retryable) == ("invalid_request", False)
+        assert (error.kind, error.retryable) == ("wrong_server", False)
         named = urlsplit(f"http:{target}" if target.startswith("//") else target)
         assert f"{api.url} redirects to {named.scheme}://{named.netloc}." in str(error)
         assert (len(api.requests), len(other.requests)) == (1, 0)

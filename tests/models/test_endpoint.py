@@ -83,7 +83,7 @@ async def test_fault_25_an_invalid_address_is_refused_at_once(url: str) -> None:
     model = MessagesApiModel(endpoint(base_url=url), no_pause)
     with pytest.raises(ModelError) as error:
         model.stream(asked())
-    assert (error.value.kind, error.value.retryable) == ("invalid_request", False)
+    assert (error.value.kind, error.value.retryable) == ("wrong_server", False)
     assert error.value.message == f"“{url}” is not a base URL. Set one like http://localhost:11434."
 
 
@@ -175,5 +175,5 @@ async def test_the_error_for_a_very_long_base_url_is_short() -> None:
     """The error is raised before any request, and quotes only the beginning of the URL."""
     with pytest.raises(ModelError) as error:
         MessagesApiModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
-    assert error.value.kind == "invalid_request"
+    assert error.value.kind == "wrong_server"
     assert len(error.value.message) < 300

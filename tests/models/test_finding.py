@@ -84,7 +84,7 @@ async def test_a_server_without_any_of_the_apis_is_named() -> None:
     """The message says what to check."""
     with server({}) as url, pytest.raises(ModelError) as error:
         await find_api(endpoint(url))
-    assert error.value.kind == "invalid_request"
+    assert error.value.kind == "wrong_server"
     assert f"{url} has none of the APIs" in error.value.message
 
 

@@ -36,10 +36,17 @@ FIELDS["output"] = "output_tokens"
 
 
 class AnyServer(ScriptedServer):
-    """Takes any request, and answers with bytes."""
+    """Takes any request, and answers with bytes, or with the list of its models."""
 
-    def _check(self, request: Request, fault: str | None) -> None:
+    def __init__(self, answers: list[Answer], models: list[str]) -> None:
+        super().__init__(answers)
+        self._models = models
+
+    def _check(self, request: Request, fault: str | None) -> Json | None:
+        if request.method == "GET":
+            return {"data": [{"id": name} for name in self._models]}
         assert fault is None
+        return None
 
     def _play(self, scripted: Streamed, request: Request) -> list[Step]:
         raise ValueError("the answers are bytes")
@@ -118,8 +125,8 @@ async def test_a_quirk_becomes_the_right_reply_or_error(file: str, case: Json) -
     answers = list(map(raw, case["answers"]))
     if "error" in case:  # the last one also answers a request without the optional fields
         answers += answers[-1:] * 3
-    with AnyServer(answers) as server:
-        endpoint = Endpoint("m", 1000, case.get("effort"), f"{server.url}/v1", "test-key", None)
+    with AnyServer(answers, case.get("has", [])) as server:
+        endpoint = Endpoint(case.get("model", "m"), 1000, case.get("effort"), f"{server.url}/v1", "test-key", None)
         model = ResponsesModel(endpoint, no_pause) if is_responses else ChatModel(endpoint, no_pause)
         try:
             if "error" in case:
@@ -162,7 +169,8 @@ def check_reply(case: Json, before: list[ModelEvent], reply: Reply) -> None:
 
 def check_error(case: Json, error: ModelError) -> None:
     wanted = case["error"]
-    assert (error.kind, error.refuses) == (wanted["kind"], wanted.get("refuses")), error.message
+    assert error.kind == wanted["kind"], error.message
+    assert list(error.help.models) == wanted.get("models", [])
     assert wanted["says"] in error.message
     assert "Anthropic" not in error.message and "ANTHROPIC" not in error.message
     if "overflow" in wanted:

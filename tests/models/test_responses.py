@@ -172,7 +172,7 @@ async def test_an_error_says_what_to_do() -> None:
         async with opened(api) as model:
             with pytest.raises(ModelError) as failed:
                 await events(model)
-        assert (failed.value.kind, len(api.requests)) == ("invalid_request", 1)
+        assert (failed.value.kind, len(api.requests)) == ("wrong_server", 1)
     with FakeOpenAi([limited] * MAX_ATTEMPTS) as api:
         async with opened(api) as model:
             with pytest.raises(ModelError) as failed:

@@ -103,7 +103,7 @@ async def test_each_retry_is_reported_with_its_pause() -> None:
     retries = [event for event in await played(attempts) if isinstance(event, Retrying)]
     assert [event.attempt for event in retries] == [1, 2, 3, 4]
     assert [event.delay for event in retries] == attempts.slept
-    assert [event.reason for event in retries] == ["It broke.", "It broke.", "Slow down.", "It broke."]
+    assert [event.error.message for event in retries] == ["It broke.", "It broke.", "Slow down.", "It broke."]
     assert attempts.slept[2] == 7
     for number in (0, 1, 3):
         assert 0.75 <= attempts.slept[number] / (FIRST_DELAY * 2**number) <= 1

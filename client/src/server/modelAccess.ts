@@ -4,11 +4,21 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { method, type Endpoint } from "../wire/protocol";
+import type { ChosenModel } from "../wire/protocolStates";
 import { askForText, pick, pickBox, showBriefly, showRows, type PickTexts } from "../ui/show";
 import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type ModelSettings } from "./access";
 import { saveKey, savedKeys } from "./apiKeys";
 import { NotStarted } from "./errors";
-import { accessRows, endpointTitle, LOCAL_ENDPOINTS, modelRows, PRESETS, usable, type AccessRow } from "./modelRows";
+import {
+  accessRows,
+  endpointOfKey,
+  endpointTitle,
+  LOCAL_ENDPOINTS,
+  modelRows,
+  PRESETS,
+  usable,
+  type AccessRow,
+} from "./modelRows";
 import type { AgentServer } from "./server";
 import { configuredEndpoint } from "./settings";
 
@@ -39,19 +49,46 @@ export class ModelAccess {
     return hasAccess(settings, process.env, keys[configuredEndpoint()]);
   }
 
-  /** Asks for the API key of the endpoint. An empty one removes the key. Returns whether a key was set. */
-  async setApiKey(endpoint = configuredEndpoint()): Promise<boolean> {
+  /**
+   * Asks for the API key of the endpoint. An empty one removes the key. Returns the endpoint whose key was set, which is
+   * another one if the user prefers the provider to which the key belongs; undefined if none was set.
+   */
+  async setApiKey(endpoint = configuredEndpoint()): Promise<string | undefined> {
     const saved = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
     const { endpoint: named, baseUrl } = accessSettings();
-    const where = named === "" && baseUrl !== "" && endpoint === DEFAULT_ENDPOINT ? baseUrl : endpointTitle(endpoint);
+    const isAddress = named === "" && baseUrl !== "" && endpoint === DEFAULT_ENDPOINT;
+    const where = isAddress ? baseUrl : endpointTitle(endpoint);
     const prompt = t("The API key for {0}. {1}", where, saved);
     const texts = { title: t("Agent: Set API Key"), prompt };
-    const key = await askForText(texts, { password: true, ignoreFocusOut: true });
-    if (key === undefined) return false;
-    const isSet = key.trim() !== "";
-    await saveKey(this.secrets, endpoint, isSet ? key.trim() : undefined);
-    showBriefly(isSet ? t("The API key is set.") : t("No API key is set."));
-    return isSet;
+    const key = (await askForText(texts, { password: true, ignoreFocusOut: true }))?.trim();
+    if (key === undefined) return undefined;
+    const owner = isAddress ? endpoint : await chooseOwner(key, endpoint);
+    if (owner === undefined) return undefined;
+    await saveKey(this.secrets, owner, key === "" ? undefined : key);
+    showBriefly(key === "" ? t("No API key is set.") : t("The API key is set."));
+    return key === "" ? undefined : owner;
+  }
+
+  /**
+   * Moves the key of an endpoint to the one that it belongs to, and lets the user choose a model there if there is no
+   * default. If the settings use the former, they use the latter from then on. Returns the model; undefined if the user
+   * closes a box.
+   */
+  async useKeyOf(endpoint: string, former: string): Promise<ChosenModel | undefined> {
+    const key = (await savedKeys(this.secrets))[former];
+    if (key !== undefined && endpointOfKey(key) === endpoint) {
+      await saveKey(this.secrets, endpoint, key);
+      await saveKey(this.secrets, former, undefined);
+    } else if ((await savedKeys(this.secrets))[endpoint] === undefined && !(await this.setApiKey(endpoint))) {
+      return undefined;
+    }
+    const isDefault = former === configuredEndpoint();
+    const model = PRESETS[endpoint]?.model ?? (await this.pickModelOf(endpoint));
+    if (model === undefined) return undefined;
+    if (isDefault) await apply({ endpoint, model });
+    await this.server.sendApiKey();
+    await this.server.ensurePackages(endpoint);
+    return { endpoint, model, effort: "" };
   }
 
   /**
@@ -129,7 +166,11 @@ export class ModelAccess {
   }
 
   private async configureKey(endpoint: string): Promise<boolean> {
-    if (!(await this.setApiKey(endpoint))) return false;
+    const owner = await this.setApiKey(endpoint);
+    return owner !== undefined && this.useEndpoint(owner);
+  }
+
+  private async useEndpoint(endpoint: string): Promise<boolean> {
     await apply({ endpoint });
     return PRESETS[endpoint]?.model !== undefined || accessSettings().model !== "" || this.chooseModelOf(endpoint);
   }
@@ -138,7 +179,9 @@ export class ModelAccess {
     const input = { value: "https://", problem: urlProblem, ignoreFocusOut: true };
     const prompt = t("The address of your resource, such as https://NAME.openai.azure.com.");
     const baseUrl = await askForText({ title: TITLE, prompt }, input);
-    if (baseUrl === undefined || !(await this.setApiKey(endpoint))) return false;
+    if (baseUrl === undefined) return false;
+    const owner = await this.setApiKey(endpoint);
+    if (owner !== endpoint) return owner !== undefined && this.useEndpoint(owner);
     const model = await askModel(t("The name of your deployment."));
     if (model === undefined) return false;
     await apply({ endpoint, baseUrl: baseUrl.trim(), model });
@@ -177,27 +220,30 @@ export class ModelAccess {
     return this.chooseModelOf(undefined);
   }
 
-  /**
-   * Lets the user choose a model of an endpoint whose settings are applied (undefined: the one at the base URL), and
-   * saves it. If the server lists none, asks for the name.
-   */
   private async chooseModelOf(endpoint: string | undefined): Promise<boolean> {
+    return saveModel(await this.pickModelOf(endpoint));
+  }
+
+  /**
+   * Lets the user choose a model of an endpoint whose settings are applied (undefined: the one at the base URL). If the
+   * server lists none, asks for the name.
+   */
+  private async pickModelOf(endpoint: string | undefined): Promise<string | undefined> {
     await this.server.sendApiKey();
     const asked = endpoint ?? (await this.server.defaultModel())?.endpoint ?? DEFAULT_ENDPOINT;
     const { endpoints } = await this.server.request(method.models, { ask: [asked], refresh: true });
     const group = endpoints.find(({ name }) => name === asked);
     const listed = group?.problem === "" ? modelRows(group, undefined) : [];
     const [only] = listed;
-    if (only && listed.length === 1) return saveModel(only.model);
+    if (only && listed.length === 1) return only.model;
     if (listed.length > 0) {
       const other = { label: t("Other Model..."), icon: "edit", model: undefined };
       const placeholder = t("Choose a model.");
       const row = await pick([...listed, other], { title: TITLE, placeholder }, true);
-      if (row?.model !== undefined) return saveModel(row.model);
-      if (!row) return false;
+      if (row?.model !== undefined || !row) return row?.model;
     }
     const question = t("The model's name, as the server knows it.");
-    return saveModel(await askModel([group?.problem ?? "", question].filter(Boolean).join(" ")));
+    return askModel([group?.problem ?? "", question].filter(Boolean).join(" "));
   }
 
   /**
@@ -225,6 +271,20 @@ async function configureCloud(endpoint: string): Promise<boolean> {
   if (model === undefined) return false;
   await apply({ endpoint, model });
   return true;
+}
+
+/**
+ * Returns the endpoint that a key is for. If its form tells that it belongs to another provider, asks the user; undefined
+ * if they close the question.
+ */
+async function chooseOwner(key: string, endpoint: string): Promise<string | undefined> {
+  const owner = endpointOfKey(key);
+  if (owner === undefined || owner === endpoint || PRESETS[endpoint] === undefined) return endpoint;
+  const title = endpointTitle(owner);
+  const placeholder = t("This looks like a key of {0}.", title);
+  const other = { label: t("Use {0}", title), endpoint: owner };
+  const anyway = { label: t("Use It Anyway"), detail: t("With {0}.", endpointTitle(endpoint)), endpoint };
+  return (await pick([other, anyway], { title: t("Agent: Set API Key"), placeholder }, true))?.endpoint;
 }
 
 async function askModel(prompt: string): Promise<string | undefined> {

@@ -11,7 +11,6 @@ import type { ChosenModels } from "./chosenModels";
 import { messageOf, showFailure } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import { effortChoices, endpointTitle, pickerRows, type ModelRow, type PickerRow } from "./modelRows";
-import { setUpModel } from "./modelSetup";
 import type { AgentServer } from "./server";
 
 const TITLE = t("Agent: Choose Model");
@@ -44,61 +43,62 @@ export class ModelPicker {
     private readonly server: AgentServer,
     private readonly access: ModelAccess,
     private readonly models: ChosenModels,
+    private readonly setUp: () => Promise<void>,
   ) {}
 
-  /** Lets the user choose. Shows why if it fails. `isRefreshed`: servers are asked again that were asked before. */
-  async choose(isRefreshed = false): Promise<void> {
+  /**
+   * Lets the user choose. Shows why if it fails. `isRefreshed`: servers are asked again that were asked before. Returns
+   * whether the user chose a model or an effort.
+   */
+  async choose(isRefreshed = false): Promise<boolean> {
     try {
       const row = await this.pickRow(isRefreshed);
-      if (row) await this.perform(row);
+      return row !== undefined && (await this.perform(row));
     } catch (error) {
       showFailure(error);
+      return false;
     }
   }
 
-  private async perform(row: PickerRow): Promise<void> {
+  private async perform(row: PickerRow): Promise<boolean> {
     const { current } = this.models;
     switch (row.kind) {
       case "model": {
         const effort = row.efforts.length > 0 ? await this.pickEffort(row, row.efforts) : "";
-        if (effort !== undefined) await this.use({ endpoint: row.endpoint, model: row.model, effort });
-        return;
+        return effort !== undefined && this.use({ endpoint: row.endpoint, model: row.model, effort });
       }
       case "effort": {
         const levels = this.effortsOf(current);
         const effort = await this.pickEffort(current, levels);
-        if (effort !== undefined) await this.use({ ...current, effort });
-        return;
+        return effort !== undefined && this.use({ ...current, effort });
       }
       case "other": {
         const prompt = t("The model's name, as {0} knows it.", endpointTitle(current.endpoint));
-        const model = await askForText({ title: TITLE, prompt }, { value: current.model });
-        if (model?.trim()) await this.use({ ...current, model: model.trim() });
-        return;
+        const model = (await askForText({ title: TITLE, prompt }, { value: current.model }))?.trim() ?? "";
+        return model !== "" && this.use({ ...current, model });
       }
       case "key":
-        if (await this.access.setApiKey(row.endpoint)) await this.chooseAgain();
-        return;
+        return (await this.access.setApiKey(row.endpoint)) !== undefined && this.chooseAgain();
       case "problem":
-        await this.solve(row.endpoint, row.detail ?? "");
-        return;
+        return this.solve(row.endpoint, row.detail ?? "");
       case "endpoint":
-        await setUpModel(this.access, this.server);
-        return;
+        await this.setUp();
+        return false;
       case "settings":
         await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
-        return;
+        return false;
       case "heading":
+        return false;
     }
   }
 
-  private async chooseAgain(): Promise<void> {
+  private async chooseAgain(): Promise<boolean> {
     await this.server.sendApiKey();
-    await this.choose(true);
+    return this.choose(true);
   }
 
   /** Offers what may help if the server of an endpoint could not list its models. */
-  private async solve(endpoint: string, problem: string): Promise<void> {
+  private async solve(endpoint: string, problem: string): Promise<boolean> {
     const again = { label: t("Ask Again"), icon: "refresh" };
     const key = { label: t("Set Key..."), icon: "key" };
     const name = { label: t("Type the Model's Name..."), icon: "edit" };
@@ -106,12 +106,12 @@ export class ModelPicker {
     const placeholder = t("The models could not be listed");
     const texts = { title: endpointTitle(endpoint), placeholder, prompt: problem };
     const chosen = await pick([again, key, name, settings], texts);
-    if (chosen === again || (chosen === key && (await this.access.setApiKey(endpoint)))) await this.chooseAgain();
+    if (chosen === again || (chosen === key && (await this.access.setApiKey(endpoint)))) return this.chooseAgain();
     if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
-    if (chosen !== name) return;
+    if (chosen !== name) return false;
     const prompt = t("The model's name, as {0} knows it.", endpointTitle(endpoint));
-    const model = await askForText({ title: TITLE, prompt });
-    if (model?.trim()) await this.use({ endpoint, model: model.trim(), effort: "" });
+    const model = (await askForText({ title: TITLE, prompt }))?.trim() ?? "";
+    return model !== "" && this.use({ endpoint, model, effort: "" });
   }
 
   /** Asks for a level of effort. Returns undefined if the user closes the box. */
@@ -131,16 +131,16 @@ export class ModelPicker {
     return group?.models.find(({ name }) => name === model)?.efforts ?? [];
   }
 
-  /** Makes it the model of the shown session; without a session, that of new ones. */
-  private async use(selection: ChosenModel): Promise<void> {
-    const { sessionId } = this;
+  /** Makes it the model of a session, by default the shown one; without a session, that of new ones. Returns true. */
+  async use(selection: ChosenModel, sessionId = this.sessionId): Promise<true> {
     if (sessionId === undefined) {
       await this.makeDefault(selection);
-      return;
+      return true;
     }
     await this.server.ensurePackages(selection.endpoint);
     const { model } = await this.server.request(method.chooseModel, { ...selection, sessionId });
     showBriefly(t("The next task of this session uses {0}.", model));
+    return true;
   }
 
   /** Writes the model to the user's settings. */

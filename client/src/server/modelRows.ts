@@ -14,6 +14,10 @@ export interface Preset {
   readonly baseUrl?: string;
   /** The default model. */
   readonly model?: string;
+  /** How its keys begin, if those of no other endpoint begin so. */
+  readonly keyPrefixes?: readonly string[];
+  /** The page where the user adds credit. */
+  readonly accountUrl?: string;
 }
 
 /** The endpoints that Fairlead knows. A part of the extension, so that they can be offered before the server starts. */
@@ -23,6 +27,14 @@ export const PRESETS: Readonly<Record<string, Preset>> = presets;
 export const LOCAL_ENDPOINTS: readonly string[] = Object.keys(PRESETS).filter(
   (name) => PRESETS[name]?.kind === "local",
 );
+
+/** Returns the endpoint that a key belongs to by its form; undefined if the form does not tell. */
+export function endpointOfKey(key: string): string | undefined {
+  const found = Object.entries(PRESETS).find(([, { keyPrefixes = [] }]) =>
+    keyPrefixes.some((prefix) => key.startsWith(prefix)),
+  );
+  return found?.[0];
+}
 
 interface Heading {
   readonly kind: "heading";

@@ -2,7 +2,9 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method } from "../wire/protocol";
+import { method, type RunError } from "../wire/protocol";
+import { actionLabel, errorActions, type ErrorAction } from "./errorActions";
+import type { ErrorHelp } from "./errorHelp";
 import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
@@ -10,15 +12,27 @@ import { configuredEndpoint, takesKey } from "./settings";
 import { setContextKey } from "../ui/contextKeys";
 import { showError, showInformation, withProgress } from "../ui/show";
 
+/** What “Choose Again” does. */
+const OTHER_WAYS: readonly ErrorAction["kind"][] = ["chooseModel", "setUpModel"];
+
 /** Asks for the kind of access, then tests it. */
-export async function setUpModel(access: ModelAccess, server: AgentServer): Promise<void> {
-  if (await access.ask(t("Choose how to reach a model. A small request then tests it.")))
-    await testModel(access, server);
+export async function setUpModel(access: ModelAccess, server: AgentServer, help: ErrorHelp): Promise<void> {
+  const setUp = async (): Promise<void> => {
+    if (await access.ask(t("Choose how to reach a model. A small request then tests it."))) await test();
+  };
+  const test = (): Promise<void> => testModel(server, help, setUp, test);
+  await setUp();
 }
 
-async function testModel(access: ModelAccess, server: AgentServer): Promise<void> {
+async function testModel(
+  server: AgentServer,
+  help: ErrorHelp,
+  setUp: () => Promise<void>,
+  testAgain: () => Promise<void>,
+): Promise<void> {
+  let failure: RunError | null = null;
   try {
-    const { model, works, message } = await withProgress(
+    const { model, works, message, error } = await withProgress(
       { title: t("Fairlead: waiting for the model's answer") },
       async () => {
         await server.sendApiKey();
@@ -26,20 +40,25 @@ async function testModel(access: ModelAccess, server: AgentServer): Promise<void
         return server.request(method.tryModel, {});
       },
     );
+    failure = error;
     if (!works) throw new Error(message);
     setContextKey("modelTested", true);
     const chosen = await showInformation(t("{0} answers.", model), t("Run Task"));
     if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {
     if (error instanceof NotStarted) return;
+    // “Choose Again” is about new sessions too, unlike the picker while a session is shown
+    const actions = errorActions(failure, takesKey()).filter(({ kind }) => !OTHER_WAYS.includes(kind));
     const chosen = await showError(
       t("The model cannot be used. {0}", messageOf(error)),
-      ...(takesKey() ? [t("Set API Key")] : []),
+      ...actions.map(actionLabel),
       t("Choose Again"),
       t("Test Again"),
     );
-    if (chosen === t("Set API Key") && (await access.setApiKey())) await testModel(access, server);
-    if (chosen === t("Choose Again")) await setUpModel(access, server);
-    if (chosen === t("Test Again")) await testModel(access, server);
+    if (chosen === t("Choose Again")) await setUp();
+    if (chosen === t("Test Again")) await testAgain();
+    const action = actions.find((each) => actionLabel(each) === chosen);
+    const tried = action && (await server.defaultModel());
+    if (tried && (await help.perform(action, tried, undefined))) await testAgain();
   }
 }

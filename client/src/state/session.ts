@@ -9,6 +9,7 @@ import type {
   CommandStarted,
   Mode,
   OpenedSession,
+  RunError,
   RunResult,
   UsageEvent,
 } from "../wire/protocol";
@@ -47,10 +48,9 @@ export type Entry = Readonly<
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   /**
-   * `errorKind` is the kind of the error with which the server ended the run; empty if there was none, or if the
-   * request itself failed.
+   * `error` is the error with which the server ended the run; null if there was none, or if the request itself failed.
    */
-  | { kind: "end"; stopReason: string; message: string; record: string; errorKind: string }
+  | { kind: "end"; stopReason: string; message: string; record: string; error: RunError | null }
 >;
 
 export type PromptEntry = Extract<Entry, { kind: "prompt" }>;
@@ -188,7 +188,7 @@ export function closeRun(session: Session, result: RunEnd): EndEntry {
 export const endingOf = ({ stopReason }: Pick<RunEnd, "stopReason">): Ending => ENDINGS[stopReason] ?? "done";
 
 export function endEntry({ stopReason, message, record, error }: RunEnd): EndEntry {
-  return { kind: "end", stopReason, message, record, errorKind: error?.kind ?? "" };
+  return { kind: "end", stopReason, message, record, error: error ?? null };
 }
 
 /** What the conversation shows for feedback, by what it is about (docs/protocol.md). */

@@ -107,7 +107,7 @@ export interface Usage {
   readonly costUsd: number | null;
 }
 
-/** Why a run failed. */
+/** Why a run failed, or why a model did not answer, and what can help. */
 export interface RunError {
   /** What went wrong; more kinds may be added. */
   readonly kind: string;
@@ -115,6 +115,12 @@ export interface RunError {
   readonly message: string;
   /** The same task may work later. */
   readonly retryable: boolean;
+  /** If the kind is `unknown_model`: similar names that its server has, the most similar first. */
+  readonly models: readonly string[];
+  /** If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`. */
+  readonly keyEndpoint: string;
+  /** If the kind is `billing`: the provider's page where the user adds credit; may be `""`. */
+  readonly accountUrl: string;
 }
 
 export interface RunResult {
@@ -187,6 +193,8 @@ export interface TryResult {
   readonly works: boolean;
   /** What happened, for the user: how long the answer took, or why there is none and what to do. */
   readonly message: string;
+  /** Set if it does not work. */
+  readonly error: RunError | null;
 }
 
 /** A proposed change, as it would change the user's text of a file. */

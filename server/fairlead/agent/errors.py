@@ -12,6 +12,13 @@ ErrorKind = Literal[
     "overloaded",
     "network",
     "invalid_request",
+    "unknown_model",
+    "wrong_server",
+    "proxy",
+    "region",
+    "no_tools",
+    "no_images",
+    "no_thinking",
     "context_overflow",
     "internal",
     "replay",
@@ -31,6 +38,18 @@ class Overflow:
     """The size of the refused request, without room for the answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What can help after a failure, in addition to what its kind says."""
+
+    models: tuple[str, ...] = ()
+    """After `unknown_model`: similar names that the model's server has, the most similar first."""
+    key_endpoint: str = ""
+    """After `auth`: the name of the endpoint to which the refused key belongs by its form."""
+    account_url: str = ""
+    """After `billing`: the page where the user adds credit."""
+
+
 class ModelError(FairleadError):
     """The model did not answer, or its answer cannot be used."""
 
@@ -44,7 +63,7 @@ class ModelError(FairleadError):
         max_attempts: int | None = None,
         loading: bool = False,
         overflow: Overflow = Overflow(),
-        refuses: Literal["images", "thinking"] | None = None,
+        help: Help = Help(),
     ) -> None:
         """
         Args:
@@ -56,8 +75,7 @@ class ModelError(FairleadError):
                 usual number.
             loading: whether the model's server is still loading the model.
             overflow: the sizes that a refusal of the kind `context_overflow` named.
-            refuses: which part of the conversation the model's server refused: the pictures, or the model's earlier
-                thinking; None if neither.
+            help: what can help.
         """
         super().__init__(message)
         self.kind: ErrorKind = kind
@@ -67,4 +85,4 @@ class ModelError(FairleadError):
         self.max_attempts = max_attempts
         self.loading = loading
         self.overflow = overflow
-        self.refuses = refuses
+        self.help = help

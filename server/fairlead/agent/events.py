@@ -279,11 +279,12 @@ class Steered(_OfRun):
 
 @dataclass(frozen=True, slots=True)
 class Retry(_OfRun):
-    """A request to the model failed and will be sent again. The fields are those of `Retrying`."""
+    """A request to the model failed and will be sent again. The other fields are those of `Retrying`."""
 
     attempt: int
     delay: float
     reason: str
+    """Why the attempt failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ class Run:
     def _remove_refused_images(self, error: ModelError) -> None:
         """Removes the pictures that the model's server refused: it would also refuse all later requests with them."""
         history = self._agent.history
-        if error.refuses == "images" and history.messages:
+        if error.kind == "no_images" and history.messages:
             history.replace(without_images(history.messages))
 
     def _ending_of(self, reply: Reply) -> Ending:

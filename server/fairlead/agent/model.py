@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from fairlead.agent.errors import ModelError
 from fairlead.messages.parts import Call, Message, Part, Text, Thinking
 
 Stop = Literal["done", "calls", "cut_off", "window_full", "paused", "refused", "unknown"]
@@ -151,7 +152,8 @@ class Retrying:
     """The number of failed attempts, from 1."""
     delay: float
     """Seconds until the next attempt."""
-    reason: str
+    error: ModelError
+    """Why the attempt failed."""
 
 
 @dataclass(frozen=True, slots=True)

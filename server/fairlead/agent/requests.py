@@ -92,7 +92,7 @@ class Requests:
             return await self._send_once(messages, is_shown)
         except ModelError as error:
             history, stripped = self._agent.history, without_thinking(messages)
-            if error.refuses != "thinking" or stripped == list(messages):
+            if error.kind != "no_thinking" or stripped == list(messages):
                 raise
             log.info("earlier thinking is removed from the conversation: %s", error)
         history.replace(without_thinking(history.messages))
@@ -112,9 +112,9 @@ class Requests:
                         self._agent.emit(Thinking(text, restarts))
                     case Used(usage):
                         self._agent.meter.main.add(usage)
-                    case Retrying(attempt, delay, reason):
+                    case Retrying(attempt, delay, error):
                         await self._before_retry()
-                        self._agent.emit(Retry(attempt, delay, reason))
+                        self._agent.emit(Retry(attempt, delay, error.message))
                     case Reply():
                         self._record(event, messages)
                         return event

@@ -28,8 +28,8 @@ class SmallModel:
                 match event:
                     case Used(usage):
                         self.account.add(usage)
-                    case Retrying(reason=reason):
-                        raise ModelError("overloaded", reason)
+                    case Retrying(error=error):
+                        raise error
                     case Reply():
                         return event
                     case _:

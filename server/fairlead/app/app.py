@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Request, Retrying
 from fairlead.app.endpoint import Credentials, choose_endpoint, default_endpoint, endpoint_specs
 from fairlead.app.model_catalog import EndpointModels, ModelCatalog
@@ -189,7 +188,7 @@ class App:
         """Sends a small request to a model, so that the user knows whether it answers. Returns its name.
 
         Raises:
-            RequestRefused: the request failed, even if a run would send it again.
+            ModelError: the request failed, even if a run would send it again.
         """
         model = open_model(self._choose_model(selection))
         request = Request(TEST_SYSTEM, (), [Message("user", (Prompt(TEST_PROMPT),))])
@@ -197,9 +196,7 @@ class App:
             async with contextlib.aclosing(model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, Retrying):  # the user is waiting, so the first failure is the answer
-                        raise RequestRefused(event.reason)
-        except ModelError as error:
-            raise RequestRefused(str(error)) from error
+                        raise event.error
         finally:
             await model.aclose()
         return model.name

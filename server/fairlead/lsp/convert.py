@@ -323,7 +323,14 @@ def usage(used: Usage, cost: float | None) -> wire.UsageWire:
 
 def error(problem: ModelError) -> wire.RunErrorWire:
     """Why the model did not answer."""
-    return {"kind": problem.kind, "message": problem.message, "retryable": problem.retryable}
+    return {
+        "kind": problem.kind,
+        "message": problem.message,
+        "retryable": problem.retryable,
+        "models": list(problem.help.models),
+        "keyEndpoint": problem.help.key_endpoint,
+        "accountUrl": problem.help.account_url,
+    }
 
 
 def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:

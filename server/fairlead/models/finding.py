@@ -20,12 +20,13 @@ NO_API = (
     "{where} has none of the APIs that Fairlead speaks: Messages, Chat Completions and Responses. Check the base URL "
     "(setting baseUrl), and that the program there is a model's server."
 )
-SEVERAL = "{where} has several models ({names}). Choose one with “Agent: Switch Model”, in a terminal with --model."
+SEVERAL = "{where} has several models ({names}). Choose one with “Agent: Choose Model”, in a terminal with --model."
 NO_MODELS = "{where} has no model. Load or install one there, and try again."
 MAX_NAMED = 5
 ANSWER_TIMEOUT = 10.0
 """Seconds for the answer to a question. A server that is busy with a long prompt may need some."""
 MAX_BODY = 4000  # bytes of an answer that are read
+_REFUSALS = ("invalid_request", "unknown_model", "wrong_server")
 _MISSING = {404, 405, 501}
 _NO_ACCESS = {401, 403}
 _UNKNOWN_PATH = b"unexpected endpoint"  # LM Studio says so with the status 200
@@ -70,7 +71,7 @@ class FoundModel:
                 async for event in events:
                     yield event
         except ModelError as error:
-            if error.kind == "invalid_request":  # another server may be there now, with another API
+            if error.kind in _REFUSALS:  # another server may be there now, with another API
                 self._model = None
                 await model.aclose()
             raise
@@ -112,7 +113,7 @@ async def find_model(endpoint: Endpoint) -> str:
     try:
         names = [model.name for model in await list_models(endpoint)]
     except ModelError as error:
-        if error.kind == "invalid_request" and endpoint.fallback_model:
+        if error.kind in _REFUSALS and endpoint.fallback_model:
             return endpoint.fallback_model
         raise
     if endpoint.fallback_model in names:
@@ -151,7 +152,7 @@ async def _ask(endpoint: Endpoint) -> Api:
             if messages in _MISSING and chat in _MISSING:
                 responses = await _status(client, f"{endpoint.openai_url}/responses", headers)
                 if responses in _MISSING:
-                    raise ModelError("invalid_request", NO_API.format(where=endpoint.shown_url))
+                    raise ModelError("wrong_server", NO_API.format(where=endpoint.shown_url))
                 return "responses"
     except transport_errors() as error:
         raise ApiErrors(endpoint).of_connection(error) from error

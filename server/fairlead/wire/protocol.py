@@ -149,7 +149,7 @@ class UsageWire(TypedDict):
 
 
 class RunErrorWire(TypedDict):
-    """Why a run failed."""
+    """Why a run failed, or why a model did not answer, and what can help."""
 
     kind: str
     """What went wrong; more kinds may be added."""
@@ -157,6 +157,12 @@ class RunErrorWire(TypedDict):
     """For the user: what happened and what to do."""
     retryable: bool
     """The same task may work later."""
+    models: list[str]
+    """If the kind is `unknown_model`: similar names that its server has, the most similar first."""
+    keyEndpoint: str
+    """If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`."""
+    accountUrl: str
+    """If the kind is `billing`: the provider's page where the user adds credit; may be `""`."""
 
 
 class RunResult(TypedDict):
@@ -230,6 +236,8 @@ class TryResult(TypedDict):
     works: bool
     message: str
     """What happened, for the user: how long the answer took, or why there is none and what to do."""
+    error: RunErrorWire | None
+    """Set if it does not work."""
 
 
 class ChangeInFileWire(TypedDict):

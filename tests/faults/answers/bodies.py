@@ -69,7 +69,7 @@ CODINGS = [
         once(head(OK, b"content-encoding: br", b"connection: close"), b"\x0b\x02\x80" * 50),
         "instead of a stream of events",
         1,
-        "invalid_request",
+        "wrong_server",
     ),
     Answer("an unknown coding", once(head(OK, b"content-encoding: x", b"connection: close"), HELLO), "Hello.", 1, ""),
     Answer("a correct gzip", packed(lambda: [HELLO]), "Hello.", 1, ""),
@@ -181,11 +181,9 @@ STREAMS = [
         ends=False,
     ),
     Answer("empty lines without end", endless(head(), b"\n" * 1_000_000), MANY_LINES),
-    Answer(
-        "NULs without end", endless(head(), b"\0" * 1_000_000), "instead of a stream of events", 1, "invalid_request"
-    ),
+    Answer("NULs without end", endless(head(), b"\0" * 1_000_000), "instead of a stream of events", 1, "wrong_server"),
     Answer("no UTF-8", stream(BEGIN, b"data: \xff\xfe\xfa\n\n"), "sent an event that is not JSON"),
-    Answer("UTF-16", stream(HELLO.decode().encode("utf-16")), "instead of a stream of events", 1, "invalid_request"),
+    Answer("UTF-16", stream(HELLO.decode().encode("utf-16")), "instead of a stream of events", 1, "wrong_server"),
     Answer("a byte order mark", stream(b"\xef\xbb\xbf", HELLO), "Hello.", 1, ""),
     Answer("only carriage returns", stream(HELLO.replace(b"\n", b"\r")), EMPTY, MAX_ATTEMPTS),
     Answer(
@@ -193,7 +191,7 @@ STREAMS = [
         stream(b"<!DOCTYPE html><title>Sign in</title>" + b"x" * 9000),
         "with a web page instead of a stream of events: “Sign in”",
         1,
-        "invalid_request",
+        "proxy",
     ),
     Answer(
         "an event stream as a page",
@@ -207,21 +205,21 @@ STREAMS = [
         endless(head(OK, b"content-type: text/html") + b"<html>", MEGABYTE),
         "with a web page",
         1,
-        "invalid_request",
+        "proxy",
     ),
     Answer(
         "JSON without end",
         endless(head(OK, b"content-type: application/json") + b'{"a":"', MEGABYTE),
         "instead of a stream of events",
         1,
-        "invalid_request",
+        "wrong_server",
     ),
     Answer(
         "a page byte by byte",
         lambda: chain([head()], trickle(b"<html>" + b"x" * 1000)()),
         "with a web page",
         1,
-        "invalid_request",
+        "proxy",
         slow=True,
     ),
     Answer(

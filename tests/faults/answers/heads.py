@@ -96,14 +96,14 @@ REDIRECTS = [
         once(head("307 Temporary Redirect", b"location: /v1/messages", b"connection: close")),
         "redirects again and again. Check the base URL",
         21,
-        "invalid_request",
+        "wrong_server",
     ),
     Answer(
         "a redirect whose body never ends",
         endless(head("308 Permanent Redirect", b"location: /x", b"connection: close"), MEGABYTE),
         "redirects again and again",
         21,
-        "invalid_request",
+        "wrong_server",
         slow=True,
     ),
     Answer(
@@ -124,7 +124,7 @@ REDIRECTS = [
         once(head("307 Temporary Redirect", b"location: file:///etc/passwd")),
         "redirects to file://.",
         1,
-        "invalid_request",
+        "wrong_server",
     ),
 ]
 

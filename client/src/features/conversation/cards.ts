@@ -4,6 +4,7 @@
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
 import type { AskParams } from "../../wire/protocol";
+import { actionLabel, errorActions, type ErrorAction } from "../../server/errorActions";
 import { describeApproval } from "../../ui/approvalTexts";
 import { sessionName } from "../../ui/sessionTexts";
 import {
@@ -23,7 +24,7 @@ export type CardAction =
   | WaitingAction
   | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
   | { readonly kind: "retry"; readonly sessionId: string }
-  | { readonly kind: "setKey"; readonly sessionId: string }
+  | { readonly kind: "help"; readonly sessionId: string; readonly help: ErrorAction }
   | { readonly kind: "showSession"; readonly sessionId: string }
   | { readonly kind: "command"; readonly command: string };
 
@@ -112,13 +113,12 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     });
   } else if (end) {
     const { title, button } = earlyEndTexts(end);
-    const setKey = { label: t("Set API Key"), action: { kind: "setKey", sessionId: session.id } } as const;
     const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    // such as a model that its server does not have
-    const choose =
-      end.errorKind === "invalid_request" ? [commandButton(t("Choose Model"), "fairlead.chooseModel")] : [];
-    const buttons = [...(usesKey && end.errorKind === "auth" ? [setKey] : []), ...choose, retry];
-    cards.push({ about: `end-${session.id}`, title, buttons });
+    const help = errorActions(end.error, usesKey).map((each): Card["buttons"][number] => ({
+      label: actionLabel(each),
+      action: { kind: "help", sessionId: session.id, help: each },
+    }));
+    cards.push({ about: `end-${session.id}`, title, buttons: [...help, retry] });
   }
   if (isReadyToGo(session)) {
     const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];

@@ -7,6 +7,7 @@ import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
 import { parseSent } from "./slashCommands";
 import type { Omission } from "../../context/editorContext";
+import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
 import type { AskParams, ImageItem, Mode } from "../../wire/protocol";
 import type { Entry } from "../../state/session";
@@ -35,7 +36,7 @@ interface Features {
     ): Promise<boolean>;
     stop(sessionId: string): Promise<void>;
     retry(sessionId: string): Promise<void>;
-    setKeyAndRetry(sessionId: string): Promise<void>;
+    help(sessionId: string, action: ErrorAction): Promise<void>;
   };
   readonly sessions: { sendMessage(sessionId: string, text: string): Promise<boolean> };
   readonly diffs: { openAt(sessionId: string, uri: vscode.Uri, line: number | null): Promise<boolean> };
@@ -152,8 +153,8 @@ export class ConversationActions implements vscode.Disposable {
       case "retry":
         await this.features.runs.retry(action.sessionId);
         return;
-      case "setKey":
-        await this.features.runs.setKeyAndRetry(action.sessionId);
+      case "help":
+        await this.features.runs.help(action.sessionId, action.help);
         return;
       case "showSession":
         this.store.show(action.sessionId);

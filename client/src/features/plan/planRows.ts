@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
 import type { Outside } from "../../wire/protocolStates";
 import { evidenceLines, type PlanRow } from "../../ui/stepRow";
+import { actionLabel, remedy } from "../../server/errorActions";
 import { earlyEndTexts } from "../../state/waiting";
 import type { EndEntry } from "../../state/session";
 
@@ -42,20 +43,20 @@ export function goRow(steps: number): PlanRow {
 }
 
 /**
- * Returns the row of a run that ended early. A click on it continues the run. If the run ended because of the API key,
- * a click first asks for the key. `usesKey` says whether the model's provider takes a key, as opposed to a sign-in.
+ * Returns the row of a run that ended early. A click on it continues the run, after what helps against the cause
+ * (`remedy`). `usesKey` says whether the model's provider takes a key, as opposed to a sign-in.
  */
 export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
   const { message } = end;
-  const needsKey = usesKey && end.errorKind === "auth";
+  const help = remedy(end.error, usesKey);
   const { title, button } = earlyEndTexts(end);
-  const label = needsKey ? t("Set API Key") : button;
+  const label = help ? actionLabel(help) : button;
   return {
     id: "retry",
     label,
     description: message,
     tooltip: message,
-    icon: needsKey ? "key" : "refresh",
+    icon: help?.kind === "setKey" ? "key" : "refresh",
     color: "charts.red",
     screenReaderLabel: t("{0}. {1} {2}", label, title, message),
   };

@@ -9,6 +9,8 @@ import { editorContext, isEditorContextOn, type Omission } from "../../context/e
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
 import { workspacePath } from "../../ui/folders";
 import type { Prompts } from "./prompt";
+import { actionLabel, errorActions, remedy, type ErrorAction } from "../../server/errorActions";
+import type { ErrorHelp } from "../../server/errorHelp";
 import { messageOf, NotStarted, ServerGone } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import { configuredEndpoint, takesKey } from "../../server/settings";
@@ -41,12 +43,16 @@ const CREATE_RULES =
   "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
   "that its code follows. Include only what an agent cannot see at a glance, in at most 60 lines.";
 
+/** How many of the actions after an error are in the message. The conversation has all. */
+const MOST_ACTIONS = 3;
+
 export class Runs {
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly prompts: Prompts,
     private readonly access: ModelAccess,
+    private readonly errorHelp: ErrorHelp,
     /** Whether the user sees the session's conversation, so that no message is needed. */
     private readonly isSeen: (sessionId: string) => boolean,
   ) {}
@@ -131,17 +137,25 @@ export class Runs {
     if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
   }
 
-  /** Continues a session whose run failed. If it failed because of the API key, asks for the key first. */
+  /** Continues a session whose run failed, after what helps against the cause. */
   async retryFailed(sessionId: string): Promise<void> {
     const session = this.store.get(sessionId);
-    const isKeyWrong = session && earlyEnd(session)?.errorKind === "auth" && takesKey(session.row?.model.endpoint);
-    await (isKeyWrong ? this.setKeyAndRetry(sessionId) : this.retry(sessionId));
+    const error = (session && earlyEnd(session)?.error) ?? null;
+    const help = remedy(error, takesKey(session?.row?.model.endpoint));
+    await (help ? this.help(sessionId, help) : this.retry(sessionId));
   }
 
-  /** Asks for the API key of the session's endpoint, then continues its run. Does nothing if the user enters no key. */
-  async setKeyAndRetry(sessionId: string): Promise<void> {
-    if (!(await this.access.setApiKey(this.store.get(sessionId)?.row?.model.endpoint))) return;
-    await this.server.sendApiKey();
+  /** Does something about the cause of a session's failed run, then continues the run if that may work now. */
+  async help(sessionId: string, action: ErrorAction): Promise<void> {
+    const session = this.store.get(sessionId);
+    if (!session || warnIfRunning(session)) return;
+    const model = session.row?.model ?? { endpoint: configuredEndpoint(), model: "", effort: "" };
+    try {
+      if (!(await this.errorHelp.perform(action, model, sessionId))) return;
+    } catch (error) {
+      await this.showFailure(error, undefined);
+      return;
+    }
     await this.retry(sessionId);
   }
 
@@ -309,16 +323,12 @@ export class Runs {
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;
     if (result.error) {
-      const actions =
-        result.error.kind === "auth" && takesKey(session?.row?.model.endpoint)
-          ? [t("Set API Key")]
-          : result.error.kind === "invalid_request"
-            ? [t("Choose Model"), t("Show Conversation")]
-            : [t("Show Conversation")];
-      const chosen = await showError(`${sessionName(session)}: ${result.message}`, ...actions);
+      const actions = errorActions(result.error, takesKey(session?.row?.model.endpoint)).slice(0, MOST_ACTIONS);
+      const buttons = [...actions.map(actionLabel), t("Show Conversation")];
+      const chosen = await showError(`${sessionName(session)}: ${result.message}`, ...buttons);
       if (chosen === undefined || !this.show(result.sessionId)) return;
-      if (chosen === t("Set API Key")) await this.setKeyAndRetry(result.sessionId);
-      if (chosen === t("Choose Model")) await vscode.commands.executeCommand("fairlead.chooseModel");
+      const action = actions.find((each) => actionLabel(each) === chosen);
+      if (action) await this.help(result.sessionId, action);
       if (chosen === t("Show Conversation")) await vscode.commands.executeCommand("fairlead.showConversation");
       return;
     }

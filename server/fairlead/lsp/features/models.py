@@ -2,9 +2,9 @@
 
 import time
 
+from fairlead.agent.errors import ModelError
 from fairlead.lsp import convert
 from fairlead.lsp.server import AgentServer
-from fairlead.session.errors import RequestRefused
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.wire import protocol as wire
 from fairlead.wire.params import ChooseModelParams, ModelsParams, TryModelParams
@@ -39,9 +39,10 @@ async def try_model(server: AgentServer, params: TryModelParams) -> wire.TryResu
     model = server.context.choose_model(selection).endpoint.model
     try:
         name = await server.app.try_model(selection)
-    except RequestRefused as error:
-        return {"model": model, "works": False, "message": str(error)}
-    return {"model": name, "works": True, "message": f"{name} answered in {time.monotonic() - start:.1f} seconds."}
+    except ModelError as error:
+        return {"model": model, "works": False, "message": error.message, "error": convert.error(error)}
+    message = f"{name} answered in {time.monotonic() - start:.1f} seconds."
+    return {"model": name, "works": True, "message": message, "error": None}
 
 
 def _selection(params: TryModelParams) -> ModelSelection:

@@ -73,7 +73,7 @@ _EXCEPTIONS = {
     "modelnotready": "overloaded_error",
     "modelstreamerror": "api_error",
     "modeltimeout": "timeout_error",
-    "resourcenotfound": "not_found_error",
+    "resourcenotfound": "unknown_model_error",
     "serviceunavailable": "overloaded_error",
     "throttling": "rate_limit_error",
     "unrecognizedclient": "authentication_error",
@@ -89,8 +89,8 @@ _NOT_ALLOWED = re.compile(r"not allowed to use publisher model", re.IGNORECASE)
 def error_name(cloud: Cloud, status: int, said: str, headers: Any) -> str | None:
     """The error type of the Messages API for a refusal; None if the usual type for its status applies."""
     name = _exception_name(headers.get("x-amzn-errortype", ""))
-    if status == 400 and _WRONG_MODEL.search(said):
-        return "not_found_error"
+    if status == 404 or (status == 400 and _WRONG_MODEL.search(said)):
+        return "unknown_model_error"
     if status == 400 and _NOT_ALLOWED.search(said):
         return "permission_error"
     if status == 403 and cloud.provider == "bedrock" and _WRONG_TOKEN.search(said):
@@ -107,7 +107,7 @@ def advice(cloud: Cloud, name: str, model: str, base_url: str | None) -> str | N
             text = f"{cloud.label} did not accept the credentials: {_SIGN_IN[cloud.provider]}"
         case "permission_error":
             text = _NO_ACCESS[cloud.provider]
-        case "not_found_error":
+        case "unknown_model_error":
             text = (
                 f"{cloud.label} has no model “{model}” for you in this region. Check the settings model (names are "
                 f"{_EXAMPLE_NAMES[cloud.provider]}) and cloud.region."

@@ -46,5 +46,5 @@ class MessagesApiErrors(ApiErrors):
             error = event.get("error")
             return self.in_stream(error if is_object(error) else {"message": error})
         if is_openai(event):
-            return ModelError("invalid_request", OPENAI.format(where=self.where, base_url=BASE_URL))
+            return ModelError("wrong_server", OPENAI.format(where=self.where, base_url=BASE_URL))
         return None

@@ -3,15 +3,27 @@
 import importlib
 from typing import Any
 
-from fairlead.agent.errors import ErrorKind, ModelError
+from fairlead.agent.errors import ErrorKind, Help, ModelError, Overflow
 from fairlead.json_values import fields_of, is_list
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import as_json, as_text, nonsense
-from fairlead.models.common.foreign import BASE_URL, MAX_SEARCHED, describe, error_in, quote, readable
+from fairlead.models.common.foreign import (
+    BASE_URL,
+    MAX_SEARCHED,
+    PROXY,
+    error_in,
+    is_page,
+    quote,
+    readable,
+    wrong_answer,
+)
+from fairlead.models.common.presets import EndpointSpec, preset_of_key, presets
 from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
     is_about_key,
+    is_about_model,
+    is_about_region,
     is_about_thinking,
     is_about_tools,
     is_loading,
@@ -29,7 +41,10 @@ _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "api_error": ("internal", True),
     "request_too_large": ("context_overflow", False),
     "invalid_request_error": ("invalid_request", False),
-    "not_found_error": ("invalid_request", False),
+    "not_found_error": ("wrong_server", False),
+    "unknown_model_error": ("unknown_model", False),
+    "region_error": ("region", False),
+    "proxy_error": ("proxy", False),
 }
 STATUSES: dict[int, str] = {
     400: "invalid_request_error",
@@ -48,6 +63,16 @@ STATUSES: dict[int, str] = {
 ADVICE: dict[str, str] = {
     "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or {key_variable}.",
     "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
+    "not_found_error": "Not found: check {base_url} and the model's name (“{model}”).",
+    "unknown_model_error": (
+        "{where} has no model “{model}”, or the key has no access to it. Choose another one with “Agent: Choose "
+        "Model”, in a terminal with --model."
+    ),
+    "region_error": (
+        "{where} does not serve your country or region. Choose a model of another provider with “Agent: Choose Model”, "
+        "in a terminal with --endpoint."
+    ),
+    "proxy_error": "A proxy or a sign-in page answered instead of {where}. Check {proxy}, and {base_url}.",
     "billing_error": (
         "The account has no credit left or is at its spend limit. Add credit, raise the limit or use another key."
     ),
@@ -58,7 +83,15 @@ ADVICE: dict[str, str] = {
     "request_too_large": "The conversation is too large for one request.",
 }
 
+_VAGUE = ("invalid_request_error", "permission_error", "not_found_error")
+"""The kinds of refusals whose text may say more."""
+_PROXY_STATUSES = (403, 407, 511)
+"""What proxies refuse with. A page with another status may come from the model's server itself."""
 MAX_QUOTED = 500  # characters of the text from the model's server
+WRONG_PROVIDER = (
+    "The API key was refused. By its form, it is a key of {title}. Use {title}, or set another key with “Agent: Set "
+    "API Key” or {key_variable}."
+)
 UNSTARTED_ATTEMPTS = 5
 """The most attempts if the model's server on this machine is not running.
 
@@ -74,6 +107,9 @@ TOOLS = (
     "model, or start the server so that it takes tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice and "
     "--tool-call-parser)."
 )
+TOO_LONG = "The request is too long for the model."
+REFUSED = "The model's server refused the request."
+INTERRUPTED = "The answer was interrupted."
 LOADING = "The model's server is still loading the model."
 SILENT = (
     "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
@@ -112,9 +148,32 @@ class ApiErrors:
 
     def advice(self, name: str) -> str | None:
         """What happened and what to do, for a kind of error; None: there is none."""
-        if name == "not_found_error":
-            return f"Not found: check the model's name (“{self.endpoint.model}”) and the base URL."
-        return ADVICE[name].format(key_variable=self.endpoint.key_variable) if name in ADVICE else None
+        if name not in ADVICE:
+            return None
+        owner = self._key_owner()
+        text = WRONG_PROVIDER if name == "authentication_error" and owner else ADVICE[name]
+        return text.format(
+            where=self.where,
+            model=self.endpoint.model,
+            title=owner.title if owner else "",
+            key_variable=self.endpoint.key_variable,
+            base_url=BASE_URL,
+            proxy=PROXY,
+        )
+
+    def _key_owner(self) -> EndpointSpec | None:
+        """The provider to which the key belongs by its form; None if it is this one, or unknown."""
+        owner = preset_of_key(self.endpoint.api_key or "")
+        return owner if owner is not None and owner.name != self.endpoint.name else None
+
+    def _help(self, kind: ErrorKind) -> Help:
+        """What can help after an error of this kind."""
+        if kind == "auth" and (owner := self._key_owner()) is not None:
+            return Help(key_endpoint=owner.name)
+        spec = presets().get(self.endpoint.name)
+        if kind == "billing" and spec is not None and self.endpoint.at_provider:
+            return Help(account_url=spec.account_url)
+        return Help()
 
     def check_network(self) -> str:
         """What to check if there is no connection."""
@@ -147,28 +206,48 @@ class ApiErrors:
         said = self.said(error_message(body) or message)
         usual = STATUSES.get(status, "api_error" if status >= 500 else "invalid_request_error")
         name = self.name_of(status, said, headers) or usual
+        if status in _PROXY_STATUSES and is_page(said):
+            name = "proxy_error"
         said = readable(said)[:MAX_QUOTED]
+        error = self._error(name, said, body, f"{status}: {said}", has_images=has_images)
+        error.retry_after = _retry_after(headers)
+        return error
+
+    def _error(self, name: str, said: str, body: Any, quoted: str, *, has_images: bool = False) -> ModelError:
+        """The error that a refusal is about.
+
+        Args:
+            name: its kind, one of `_KINDS`, as far as the status or the type tells.
+            said: its text.
+            quoted: what the message quotes.
+        """
         details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
-        if name in ("invalid_request_error", "rate_limit_error") and is_about_billing(details):
-            name = "billing_error"
-        kind, retryable = _KINDS[name]
-        advice = self.advice(name) or "The model's server refused the request."
         if is_about_thinking(said):  # whatever the status: some proxies send 429 with such a text
-            return ModelError("invalid_request", f"{THINKING} ({status}: {said})", refuses="thinking")
+            return ModelError("no_thinking", f"{THINKING} ({quoted})")
         if is_about_tools(said):
-            return ModelError("invalid_request", f"{TOOLS} ({status}: {said})")
-        if name in ("invalid_request_error", "api_error") and is_too_long(said):
-            kind, retryable, advice = "context_overflow", False, "The request is too long for the model."
-        elif has_images and kind in ("invalid_request", "internal") and is_about_images(said):
-            return ModelError("invalid_request", f"{IMAGES} ({status}: {said})", refuses="images")
+            return ModelError("no_tools", f"{TOOLS} ({quoted})")
+        may_be_too_long = name in ("invalid_request_error", "api_error", "request_too_large") or name not in _KINDS
+        if may_be_too_long and is_too_long(said):
+            overflow = parse_overflow(details)
+            return ModelError("context_overflow", f"{TOO_LONG} ({quoted})", overflow=overflow)
+        if has_images and name in ("invalid_request_error", "api_error", "not_found_error") and is_about_images(said):
+            return ModelError("no_images", f"{IMAGES} ({quoted})")
+        if name in ("invalid_request_error", "rate_limit_error", "permission_error") and is_about_billing(details):
+            name = "billing_error"
+        elif name in _VAGUE and is_about_region(details):
+            name = "region_error"
+        elif name in (*_VAGUE, "authentication_error") and not self.endpoint.cloud and is_about_model(details):
+            name = "unknown_model_error"
+        kind, retryable = _KINDS.get(name, ("internal", True))
         loading = retryable and is_loading(said)
+        advice = self.advice(name) or (REFUSED if name in _KINDS else INTERRUPTED)
         return ModelError(
             kind,
-            f"{LOADING if loading else advice} ({status}: {said})",
+            f"{LOADING if loading else advice} ({quoted})",
             retryable=retryable,
-            retry_after=_retry_after(headers),
             loading=loading,
-            overflow=parse_overflow(details),
+            overflow=parse_overflow(details) if kind == "context_overflow" else Overflow(),
+            help=self._help(kind),
         )
 
     def of_other_body(self, response: Any, beginning: bytes) -> ModelError:
@@ -183,19 +262,13 @@ class ApiErrors:
             status = status if isinstance(status, int) and 400 <= status <= 599 else 400
             return self._refusal(status, body, "", response.headers)
         content_type = response.headers.get("content-type", "")
-        return ModelError(
-            "invalid_request", describe(self.where, content_type, beginning, wants_messages=self.wants_messages)
-        )
+        return wrong_answer(self.where, content_type, beginning, wants_messages=self.wants_messages)
 
     def in_stream(self, error: dict[str, Any]) -> ModelError:
         """Converts the `error` object of an event in a stream."""
         name = as_text(error.get("type") or "")
         said = readable(error_message(error) or name or "no reason given")[:MAX_QUOTED]
-        if is_too_long(said):
-            sizes = parse_overflow(f"{said} {as_json(error)[:MAX_SEARCHED]}")
-            return ModelError("context_overflow", f"The request is too long for the model. ({said})", overflow=sizes)
-        kind, retryable = _KINDS.get(name, ("internal", True))
-        return ModelError(kind, f"{self.advice(name) or 'The answer was interrupted.'} ({said})", retryable=retryable)
+        return self._error(name, said, error, said)
 
     def of_connection(self, error: Exception) -> ModelError:
         """Converts an error of the SDK or its transport: no connection, a broken or silent one, an unreadable body."""
@@ -210,12 +283,14 @@ class ApiErrors:
             silent = SILENT.format(where=where, seconds=endpoint.silence)
             return ModelError("network", silent, retryable=not endpoint.is_local)
         if isinstance(cause, transport.TooManyRedirects):
-            return ModelError("invalid_request", CIRCLE.format(where=where, base_url=BASE_URL))
+            return ModelError("wrong_server", CIRCLE.format(where=where, base_url=BASE_URL))
         detail = readable(str(cause))[:MAX_QUOTED] or type(cause).__name__
         if isinstance(cause, transport.DecodingError):
             return nonsense(f"a body that does not match its header “content-encoding” ({detail})")
         if isinstance(cause, transport.RemoteProtocolError) and not str(cause).startswith(_DISCONNECTED):
             return nonsense(f"a response that is not valid HTTP ({detail})")
+        if isinstance(cause, transport.ProxyError):
+            return ModelError("proxy", f"{self.advice('proxy_error')} ({detail})", retryable=True)
         if is_broken(error):
             return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
         is_unstarted = endpoint.is_loopback and isinstance(cause, transport.ConnectError)
@@ -256,9 +331,11 @@ def _retry_after(headers: Any) -> float | None:
 def error_message(body: Any) -> str | None:
     """The message in an error's body; None if there is none.
 
-    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or `error` if that is a
-    text.
+    It is `error.message` (Google also sends this inside a list), `message` or `Message` (AWS), or `error` or the whole
+    body if that is a text.
     """
+    if isinstance(body, str):
+        return body or None
     given = fields_of(body[0] if is_list(body) and body else body)
     details = given.get("error", given)
     if isinstance(details, str):

@@ -188,7 +188,7 @@ class Endpoint:
             raise ModelError("auth", INVALID_KEY.format(variable=self.key_variable))
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
-                "invalid_request",
+                "wrong_server",
                 f"“{str(self.shown_url)[:200]}” is not a base URL. Set one like http://localhost:11434.",
             )
 

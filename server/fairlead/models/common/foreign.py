@@ -5,6 +5,7 @@ import json
 import re
 from typing import Any
 
+from fairlead.agent.errors import ModelError
 from fairlead.json_values import is_object
 from fairlead.messages.history import clean_text
 
@@ -30,7 +31,14 @@ MESSAGES = (
 NO_STREAM = "{where} answered with a complete message instead of a stream. Use a server or a proxy that streams."
 OTHER = "{where} answered with {what} instead of a stream of events: “{quoted}”. Check {base_url}{proxy}."
 BASE_URL = "the base URL (setting baseUrl)"
-PROXY = ", and whether a proxy or a sign-in page is in between"
+PROXY = "the proxy (HTTPS_PROXY, in VS Code http.proxy)"
+"""What to check if somebody else answers."""
+SIGN_IN = f", and {PROXY}: a sign-in page may be in between"
+
+
+def is_page(text: str) -> bool:
+    """Whether a response is a web page."""
+    return _IS_PAGE.match(text) is not None
 
 
 def readable(text: str) -> str:
@@ -57,21 +65,27 @@ def is_openai(event: dict[str, Any]) -> bool:
     return "type" not in event and ("choices" in event or (isinstance(kind, str) and kind.startswith(_OPENAI_OBJECTS)))
 
 
-def describe(where: str, content_type: str, beginning: bytes, *, wants_messages: bool = True) -> str:
-    """An error message: what `where` sent instead of a stream of events, and what to check.
+def wrong_answer(where: str, content_type: str, beginning: bytes, *, wants_messages: bool = True) -> ModelError:
+    """The error for what `where` sent instead of a stream of events: what it is, and what to check.
 
     Args:
         wants_messages: whether the stream should have been one of the Messages API, not of OpenAI's.
     """
     text = beginning.decode("utf-8", "replace")
-    page = _IS_PAGE.match(text) is not None
+    page = is_page(text)
     if _MESSAGE.match(text.lstrip()):
-        return (NO_STREAM if wants_messages else MESSAGES).format(where=where, base_url=BASE_URL)
+        return ModelError(
+            "wrong_server", (NO_STREAM if wants_messages else MESSAGES).format(where=where, base_url=BASE_URL)
+        )
     if not page and _OPENAI.search(text):  # a page or a message may contain such JSON too
-        return (OPENAI if wants_messages else NO_STREAM).format(where=where, base_url=BASE_URL)
+        return ModelError(
+            "wrong_server", (OPENAI if wants_messages else NO_STREAM).format(where=where, base_url=BASE_URL)
+        )
     kind = content_type.partition(";")[0].strip()
     what = "a web page" if page else readable(kind)[:MAX_QUOTED] or "something without a content type"
-    return OTHER.format(where=where, what=what, quoted=quote(beginning), base_url=BASE_URL, proxy=PROXY if page else "")
+    proxy = SIGN_IN if page else ""
+    message = OTHER.format(where=where, what=what, quoted=quote(beginning), base_url=BASE_URL, proxy=proxy)
+    return ModelError("proxy" if page else "wrong_server", message)
 
 
 def error_in(beginning: bytes) -> Any:

@@ -24,12 +24,15 @@ from fairlead.models.common.foreign import MAX_SEARCHED
 from fairlead.models.common.refusals import (
     is_about_billing,
     is_about_images,
+    is_about_model,
+    is_about_region,
     is_about_thinking,
     is_about_tools,
     is_too_long,
     parse_max_tokens,
 )
 from fairlead.models.common.retry import with_retries
+from fairlead.models.common.similar_models import with_similar_models
 from fairlead.models.common.sse import DONE, NotAnEventStream, read_events
 from fairlead.models.common.think_tags import separate_thinking
 from fairlead.models.common.transport import (
@@ -51,6 +54,17 @@ MISSING_SDK = (
     "This endpoint needs packages that are not installed ({name}). Install them with\n"
     '"{python}" -m pip install "fairlead[{extra}]"\nand try again.'
 )
+
+_FINAL = (
+    is_too_long,
+    is_about_images,
+    is_about_thinking,
+    is_about_billing,
+    is_about_tools,
+    is_about_model,
+    is_about_region,
+)
+"""What a refusal may be about that does not change without a field."""
 
 _import_lock = Lock()
 
@@ -205,10 +219,13 @@ class HttpModel(ABC):
             async with contextlib.aclosing(self._read(sdk, stream)) as events:
                 async for event in events:
                     yield event
-        except (ModelError, GeneratorExit):
+        except GeneratorExit:
             raise
+        except ModelError as error:
+            raise await with_similar_models(error, self._endpoint) from error.__cause__
         except sdk.APIStatusError as error:
-            raise self._errors.of_status(error, has_images=any(map(has_image, request.messages))) from error
+            refusal = self._errors.of_status(error, has_images=any(map(has_image, request.messages)))
+            raise await with_similar_models(refusal, self._endpoint) from error
         except (getattr(sdk, self.SDK_ERROR), *transport_errors()) as error:
             raise self._errors.of_connection(error) from error
         finally:
@@ -266,8 +283,7 @@ class HttpModel(ABC):
                 if limit is not None and limit < self._max_tokens and not lowered:
                     self._max_tokens, lowered = limit, True
                     continue
-                tests = (is_too_long, is_about_images, is_about_thinking, is_about_billing, is_about_tools)
-                if any(test(text) for test in tests):
+                if any(test(text) for test in _FINAL):
                     raise  # the server refuses the conversation or the account, not a field
                 if self._adapt(text):
                     continue

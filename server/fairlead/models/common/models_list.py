@@ -86,7 +86,7 @@ async def list_models(endpoint: Endpoint, timeout: float = TIMEOUT) -> tuple[Lis
         if rows is not None:
             return tuple(_models(rows))
     message = NOT_A_LIST.format(where=errors.where, quoted=quote(body), base_url=BASE_URL)
-    raise ModelError("invalid_request", message)
+    raise ModelError("wrong_server", message)
 
 
 def _request(endpoint: Endpoint) -> tuple[str, dict[str, str]]:

@@ -53,6 +53,10 @@ class EndpointSpec:
     """What the user's settings say about its models, by their names."""
     reports_cost: bool = False
     """Whether it says what each request costs."""
+    key_prefixes: tuple[str, ...] = ()
+    """How its keys begin, if those of no other endpoint begin so."""
+    account_url: str = ""
+    """The page where the user adds credit; empty: none."""
 
 
 @cache
@@ -71,6 +75,8 @@ def presets() -> Mapping[str, EndpointSpec]:
             address_variable=row.get("addressVariable", ""),
             model=row.get("model", ""),
             reports_cost=row.get("reportsCost", False),
+            key_prefixes=tuple(row.get("keyPrefixes", ())),
+            account_url=row.get("accountUrl", ""),
         )
         for name, row in rows.items()
     }
@@ -81,3 +87,8 @@ def preset_at(base_url: str) -> EndpointSpec | None:
     host = host_of(base_url)
     hosted = (spec for spec in presets().values() if spec.kind == "hosted")
     return next((spec for spec in hosted if host is not None and host_of(spec.base_url) == host), None)
+
+
+def preset_of_key(key: str) -> EndpointSpec | None:
+    """The provider that a key belongs to by its form; None if the form does not tell."""
+    return next((spec for spec in presets().values() if spec.key_prefixes and key.startswith(spec.key_prefixes)), None)

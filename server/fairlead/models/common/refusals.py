@@ -1,7 +1,7 @@
 """Recognizes refusals by their texts.
 
 A server may refuse a request because it is too long, because of a picture, thinking or `max_tokens`, because the model
-is still loading, or because the key is wrong or the account cannot pay.
+is unknown or still loading, because of the key or the user's country, or because the account cannot pay.
 
 Each server words them differently; tests/support/fake_api/fixtures/refusals.yaml lists the texts with their sources.
 """
@@ -58,7 +58,7 @@ _KEY = re.compile(r"api key not valid|api key expired|^no connected db", re.IGNO
 """Gemini's texts, and that of LiteLLM without a database, where it looks for each key but its own."""
 _BILLING = re.compile(
     r"\bcredit balance is too low\b|error_code['\"]: ?['\"]\w*spend_limit_reached\b"
-    r"|\binsufficient[ _](quota|credits|balance)\b|\bexceeded your current quota\b",
+    r"|\binsufficient[ _](quota|credits|balance)\b|\bexceeded your current quota\b|\bkey limit exceeded\b",
     re.IGNORECASE,
 )
 _IMAGES = re.compile(r"\bimages?\b|\bimage_url\b|\bvision\b|multi-?modal|mmproj", re.IGNORECASE)
@@ -73,6 +73,18 @@ _THINKING = re.compile(
 _TOOLS = re.compile(
     r"--enable-auto-tool-choice|requires? --jinja|(does not|doesn't) support (tools|tool use|function calling)"
     r"|no endpoints found that support tool use|tools? (is|are) not supported|tool calling is not supported",
+    re.IGNORECASE,
+)
+
+_MODEL = re.compile(
+    r"\bmodel_not_found\b|\binvalid[ _]model\b|\bdeploymentnotfound\b|^model: \S+( |$)|\bnot a valid model\b"
+    r"|\bno endpoints found for\b|\baccess (to )?(the )?model\b"
+    r"|\bmodels?\b.{0,200}\b((does )?not exist|not found)\b",
+    re.IGNORECASE,
+)
+_REGION = re.compile(
+    r"\bunsupported_country|\b(country|region|territory|location)\b.{0,40}\bnot (supported|available)\b"
+    r"|\bnot (supported|available) in (your|this) (country|region|location)\b|^request not allowed\b",
     re.IGNORECASE,
 )
 
@@ -127,6 +139,16 @@ def is_about_thinking(said: str) -> bool:
 def is_about_tools(said: str) -> bool:
     """Whether a refusal says that the model, or its server as it was started, takes no tools."""
     return _TOOLS.search(said) is not None
+
+
+def is_about_model(said: str) -> bool:
+    """Whether a refusal says that there is no such model, or that the key has no access to it."""
+    return _MODEL.search(said) is not None
+
+
+def is_about_region(said: str) -> bool:
+    """Whether a refusal says that the provider does not serve the user's country."""
+    return _REGION.search(said) is not None
 
 
 def is_loading(said: str) -> bool:

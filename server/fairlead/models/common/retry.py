@@ -70,7 +70,7 @@ async def with_retries(
             else:
                 backoff = min(MAX_BACKOFF, FIRST_DELAY * 2 ** (failed - 1)) * random.uniform(0.75, 1.0)
                 delay = min(MAX_DELAY, backoff if error.retry_after is None else error.retry_after)
-            yield Retrying(number, delay, error.message)
+            yield Retrying(number, delay, error)
             await sleep(delay)
             shown.restart()
 

@@ -81,7 +81,7 @@ def check_redirect(response: Any) -> None:
         return  # the transport refuses it
     origin, other = (f"{each.scheme}://{each.netloc.decode('ascii')}"[:MAX_ORIGIN] for each in (url, target))
     if origin != other:
-        raise ModelError("invalid_request", REDIRECTED.format(origin=origin, target=other))
+        raise ModelError("wrong_server", REDIRECTED.format(origin=origin, target=other))
 
 
 async def limit_body(response: Any, limit_frames: Filter | None) -> None:

@@ -16,7 +16,7 @@ _NAMES = {
     "invalid_api_key": "authentication_error",
     "invalid_prompt": "invalid_request_error",
     "invalid_request_error": "invalid_request_error",
-    "model_not_found": "not_found_error",
+    "model_not_found": "unknown_model_error",
     "rate_limit_exceeded": "rate_limit_error",
     "requests": "rate_limit_error",
     "server_error": "api_error",
@@ -41,7 +41,7 @@ class OpenAIErrors(ApiErrors):
         if error := event.get("error"):
             return self.of_error(error)
         if "choices" not in event and str(event.get("type", "")).startswith(_MESSAGES_EVENTS):
-            return ModelError("invalid_request", MESSAGES.format(where=self.where, base_url=BASE_URL))
+            return ModelError("wrong_server", MESSAGES.format(where=self.where, base_url=BASE_URL))
         return None
 
     def of_error(self, error: Any) -> ModelError:

@@ -69,7 +69,7 @@ class ResponsesModel(HttpModel):
                 return self._api_errors.of_error(error or {"message": "the server gave no reason"})
             case None if "choices" in event:
                 where = self._api_errors.where
-                return ModelError("invalid_request", CHAT.format(where=where, base_url=BASE_URL))
+                return ModelError("wrong_server", CHAT.format(where=where, base_url=BASE_URL))
             case _:
                 return self._api_errors.in_event(event)
 

@@ -1,0 +1,70 @@
+// Does what the buttons after a failure of the model say.
+
+import { t } from "@vscode/l10n";
+import * as vscode from "vscode";
+import { method } from "../wire/protocol";
+import type { ChosenModel } from "../wire/protocolStates";
+import type { ErrorAction } from "./errorActions";
+import type { ModelAccess } from "./modelAccess";
+import type { ModelPicker } from "./modelPicker";
+import type { AgentServer } from "./server";
+
+/** The search in the settings editor for the settings of the proxy. */
+const PROXY_SETTINGS = "@id:http.proxy,http.proxySupport,http.noProxy";
+
+export class ErrorHelp {
+  constructor(
+    private readonly server: AgentServer,
+    private readonly access: ModelAccess,
+    private readonly picker: ModelPicker,
+  ) {}
+
+  /**
+   * Performs an action after `model` has failed, for a session or else for new ones. Returns whether the request can now
+   * be tried again.
+   */
+  async perform(action: ErrorAction, model: ChosenModel, sessionId: string | undefined): Promise<boolean> {
+    switch (action.kind) {
+      case "useModel":
+        await this.picker.use({ ...model, model: action.model }, sessionId);
+        return true;
+      case "useKeyOf":
+        return this.useKeyOf(action.endpoint, model, sessionId);
+      case "setKey":
+        if (!(await this.setKey(model, sessionId))) return false;
+        await this.server.sendApiKey();
+        return true;
+      case "chooseModel":
+        return this.picker.choose();
+      case "setUpModel":
+        if (!(await this.access.ask(t("Choose how to reach a model. The task then continues.")))) return false;
+        await this.server.sendApiKey();
+        if (sessionId !== undefined) await this.server.request(method.chooseModel, { sessionId });
+        return true;
+      case "proxySettings":
+        await vscode.commands.executeCommand("workbench.action.openSettings", PROXY_SETTINGS);
+        return false;
+      case "openAccount":
+        await vscode.env.openExternal(vscode.Uri.parse(action.url));
+        return false;
+    }
+  }
+
+  /**
+   * Asks for the key of a model's endpoint. If the user enters that of another provider and prefers that, continues with
+   * one of its models. Returns whether a key was set.
+   */
+  async setKey(model: ChosenModel, sessionId: string | undefined): Promise<boolean> {
+    const endpoint = await this.access.setApiKey(model.endpoint || undefined);
+    if (endpoint === undefined) return false;
+    const isOther = model.endpoint !== "" && endpoint !== model.endpoint;
+    return !isOther || this.useKeyOf(endpoint, model, sessionId);
+  }
+
+  private async useKeyOf(endpoint: string, model: ChosenModel, sessionId: string | undefined): Promise<boolean> {
+    const chosen = await this.access.useKeyOf(endpoint, model.endpoint);
+    if (!chosen) return false;
+    if (sessionId !== undefined) await this.picker.use(chosen, sessionId);
+    return true;
+  }
+}

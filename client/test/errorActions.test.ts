@@ -1,0 +1,48 @@
+// The buttons after a failure of the model.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { actionLabel, errorActions, remedy } from "../src/server/errorActions";
+import { endpointOfKey, PRESETS } from "../src/server/modelRows";
+import type { RunError } from "../src/wire/protocol";
+import { runError } from "./errors";
+
+const labels = (kind: string, more: Partial<RunError> = {}, usesKey = true): string[] =>
+  errorActions(runError(kind, more), usesKey).map(actionLabel);
+
+test("each kind of error has the buttons that may help", () => {
+  assert.deepEqual(labels("unknown_model", { models: ["gpt-6.1-sol", "b"] }), [
+    "Use gpt-6.1-sol",
+    "Use b",
+    "Choose Model",
+  ]);
+  assert.deepEqual(labels("auth"), ["Set API Key", "Choose Model"]);
+  assert.deepEqual(labels("auth", { keyEndpoint: "openrouter" }), ["Use OpenRouter", "Set API Key", "Choose Model"]);
+  assert.deepEqual(labels("auth", {}, false), []);
+  assert.deepEqual(labels("wrong_server"), ["Set Up Model", "Choose Model"]);
+  assert.deepEqual(labels("proxy"), ["Proxy Settings", "Set Up Model"]);
+  for (const kind of ["region", "no_tools", "no_images", "no_thinking", "invalid_request"])
+    assert.deepEqual(labels(kind), ["Choose Model"]);
+  for (const kind of ["network", "overloaded", "internal", "a kind of the future"]) assert.deepEqual(labels(kind), []);
+  assert.deepEqual(errorActions(null, true), []);
+});
+
+test("only the page of a provider that Fairlead knows is opened", () => {
+  const { accountUrl = "" } = PRESETS.openai ?? {};
+  assert.deepEqual(labels("billing", { accountUrl }), ["Add Credit", "Choose Model"]);
+  assert.deepEqual(labels("billing", { accountUrl: "https://evil.example/pay" }), ["Choose Model"]);
+  assert.deepEqual(labels("billing"), ["Choose Model"]);
+  for (const preset of Object.values(PRESETS)) assert.match(preset.accountUrl ?? "https://", /^https:\/\//);
+});
+
+test("a row that continues a run first does what can be done without a choice", () => {
+  assert.equal(remedy(runError("unknown_model", { models: ["m"] }), true)?.kind, "useModel");
+  assert.equal(remedy(runError("auth"), true)?.kind, "setKey");
+  assert.equal(remedy(runError("auth"), false), undefined);
+  assert.equal(remedy(runError("unknown_model"), true), undefined);
+});
+
+test("the form of a key tells its provider, unless several use it", () => {
+  const owners = ["sk-ant-api03-x", "sk-or-v1-x", "sk-proj-x", "AIzaSyx", "sk-0123456789abcdef", ""].map(endpointOfKey);
+  assert.deepEqual(owners, ["anthropic", "openrouter", "openai", "gemini", undefined, undefined]);
+});
