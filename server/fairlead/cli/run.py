@@ -14,6 +14,7 @@ from rich.text import Text
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
+from fairlead.cli.error_help import help_lines
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
@@ -220,6 +221,8 @@ class Run:
             self._display.show([Text(), *plan_lines(self._transcript.plan)])
         shown, marks = self._transcript.last_text, self._display.marks
         self._display.show([Text(), *result_lines(result, shown, self._window, seconds, marks)])
+        if result["error"]:
+            self._display.show(help_lines(result["error"], self._options))
         if self._options.replay and (result["usage"]["requests"] or not result["error"]):
             self._display.show([replay_line(self._options)])
 
