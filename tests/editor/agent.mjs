@@ -149,10 +149,11 @@ export async function modelServer({ text, usage = { input_tokens: 10, output_tok
 }
 
 /**
- * Starts a server with Chat Completions that lists `models`, as `{ url, requests }`. It refuses requests without `key`,
- * if there is one, and those for the model `broken`. `requests` are `{ path, key, model }`.
+ * Starts a server with Chat Completions at `root` that lists `models`, as `{ url, requests }`. It refuses requests
+ * without `key`, if there is one, those for the model `broken`, and those for a model that it does not list.
+ * `requests` are `{ path, key, model }`.
  */
-export async function listingServer({ models, key = "" }) {
+export async function listingServer({ models, key = "", root = "/v1" }) {
   const requests = [];
   const chunk = (delta, finish_reason = null) =>
     `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
@@ -165,12 +166,13 @@ export async function listingServer({ models, key = "" }) {
     const refuse = (status, message) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }));
     if (key && given !== key) refuse(401, "Incorrect API key provided.");
-    else if (request.method === "GET" && request.url === "/v1/models")
+    else if (request.method === "GET" && request.url === `${root}/models`)
       response
         .writeHead(200, { "content-type": "application/json" })
         .end(JSON.stringify({ object: "list", data: models }));
-    else if (request.method !== "POST" || request.url !== "/v1/chat/completions") refuse(404, "Not found.");
+    else if (request.method !== "POST" || request.url !== `${root}/chat/completions`) refuse(404, "Not found.");
     else if (model === "broken") refuse(400, "broken is out of order");
+    else if (!models.some(({ id }) => id === model)) refuse(404, `The model \`${model}\` does not exist.`);
     else response.writeHead(200, { "content-type": "text/event-stream" }).end(answer);
   });
   server.listen(0, "127.0.0.1").unref();

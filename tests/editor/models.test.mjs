@@ -1,4 +1,5 @@
-// The set-up of a model in a fresh profile, and the model picker, with servers that list their models.
+// The set-up of a model in a fresh profile, the model picker, and the buttons after a failure of the model, with servers
+// that list their models. Says how long each set-up takes.
 
 import assert from "node:assert/strict";
 import { openAgent, listingServer, picture, runTask } from "./agent.mjs";
@@ -6,6 +7,7 @@ import { test } from "./host/registry.mjs";
 
 const SET_UP = "Agent: Set Up Model";
 const PICKER = "Agent: Choose Model";
+const SET_KEY = "Agent: Set API Key";
 const LABEL = ".quick-input-list .monaco-list-row";
 
 async function inEditor(options, body) {
@@ -36,16 +38,43 @@ const listed = (page, ...wanted) =>
     return shown;
   });
 
-test("with an OpenAI key, a model works after three actions in a fresh profile", async () => {
+const MOST_ACTIONS = 5;
+
+/** Types into the box with this title. A list that had the same title must have closed. */
+async function type(page, text, title) {
+  await page.until("a box without rows", async () => (await page.quickInput(title)).items.length === 0);
+  await page.fillInput(text, { title });
+}
+
+const choose = (page, label, title) => page.pick(label, { title });
+
+/**
+ * Sets a model up by the user's actions, until it answers. An action is `choose` or `type` with a text and the title of
+ * the box.
+ */
+async function setUp(page, context, from, model, actions, meanwhile = async () => {}) {
+  assert.ok(actions.length < MOST_ACTIONS, `${actions.length + 1} actions`);
+  const start = performance.now();
+  await page.runCommand("Agent: Set Up Model...");
+  await meanwhile();
+  for (const [act, text, title] of actions) await act(page, text, title);
+  await page.toast(`${model} answers.`);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  context.diagnostic(`figure: set-up from ${from}: ${actions.length + 1} actions, ${seconds} s`);
+}
+
+test("with an OpenAI key, a model works after three actions in a fresh profile", async (context) => {
   const { url, requests } = await listingServer({ key: "sk-mine", models: [{ id: "gpt-6.1-sol" }] });
   const settings = { "fairlead.endpoints": { openai: { baseUrl: url, api: "chat" } } };
   await inEditor({ name: "openai-key", workspace: { a: "" }, settings }, async ({ page }) => {
-    await page.runCommand("Agent: Set Up Model...");
-    await listed(page, "OpenAI: ", "OpenRouter: ", "Google Gemini: ");
-    await picture(page, "set-up");
-    await page.pick("OpenAI", { title: SET_UP });
-    await page.fillInput("sk-mine", { title: "Agent: Set API Key" });
-    await page.toast("gpt-6.1-sol answers.");
+    const actions = [
+      [choose, "OpenAI", SET_UP],
+      [type, "sk-mine", SET_KEY],
+    ];
+    await setUp(page, context, "an OpenAI key", "gpt-6.1-sol", actions, async () => {
+      await listed(page, "OpenAI: ", "OpenRouter: ", "Google Gemini: ");
+      await picture(page, "set-up");
+    });
     assert.ok(requests.some(({ path, key }) => path.endsWith("/chat/completions") && key === "sk-mine"));
     await page.toastButton("gpt-6.1-sol answers.", "Run Task");
     await page.fillInput("Anything", { title: "Agent: Run Task" });
@@ -54,7 +83,7 @@ test("with an OpenAI key, a model works after three actions in a fresh profile",
   });
 });
 
-test("a local server that answers is named first, and the picker chooses, tries and sets the default", async () => {
+test("a local server that answers is named first, and the picker chooses, tries and sets the default", async (context) => {
   const models = [{ id: "small", max_model_len: 32768 }, { id: "large" }, { id: "broken" }];
   const local = await listingServer({ models });
   const work = await listingServer({ key: "k", models: [{ id: "work-1", context_length: 200_000 }] });
@@ -65,12 +94,11 @@ test("a local server that answers is named first, and the picker chooses, tries 
     },
   };
   await inEditor({ name: "local-server", workspace: { a: "" }, settings }, async ({ page }) => {
-    await page.runCommand("Agent: Set Up Model...");
-    await listed(page, "Ollama: 3 models");
-    await page.pick("Ollama", { title: SET_UP });
-    await listed(page, "small: 32k · local", "large: local");
-    await page.pick("small", { title: SET_UP });
-    await page.toast("small answers.");
+    const actions = [
+      [choose, "Ollama", SET_UP],
+      [choose, "small", SET_UP],
+    ];
+    await setUp(page, context, "a local server", "small", actions, () => listed(page, "Ollama: 3 models"));
     await page.closeToast("small answers.");
     await runTask(page, "Anything");
     await page.toast("It is well.");
@@ -92,7 +120,7 @@ test("a local server that answers is named first, and the picker chooses, tries 
     await page.runCommand("Agent: Choose Model...");
     await page.pick("The models could not be listed", { title: PICKER });
     await page.pick("Set Key...", { title: "work" });
-    await page.fillInput("k", { title: "Agent: Set API Key" });
+    await page.fillInput("k", { title: SET_KEY });
     await listed(page, "work-1: 200k · $3 / $15 · local");
     await page.pick("work-1", { title: PICKER });
     await page.statusItem("fairlead.model", ({ text }) => text === "work-1");
@@ -102,5 +130,108 @@ test("a local server that answers is named first, and the picker chooses, tries 
     assert.equal(work.requests.at(-1).model, "work-1");
     await page.runCommand("Agent: New Session");
     await page.statusItem("fairlead.model", ({ text }) => text === "large");
+  });
+});
+
+test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of them needs", async (context) => {
+  const azure = await listingServer({ key: "a-key", models: [{ id: "my-deployment" }], root: "/openai/v1" });
+  const gateway = await listingServer({ models: [{ id: "ours" }, { id: "theirs" }] });
+  const router = await listingServer({ key: "sk-or-v1-mine", models: [{ id: "vendor/a" }, { id: "vendor/b" }] });
+  const settings = { "fairlead.endpoints": { openrouter: { baseUrl: router.url } } };
+  await inEditor({ name: "kinds-of-access", workspace: { a: "" }, settings }, async ({ page }) => {
+    const done = (model) => page.closeToast(`${model} answers.`);
+    const openAzure = [
+      [choose, "Azure OpenAI", SET_UP],
+      [type, azure.url, SET_UP],
+      [type, "a-key", SET_KEY],
+      [type, "my-deployment", SET_UP],
+    ];
+    await setUp(page, context, "Azure", "my-deployment", openAzure);
+    await done("my-deployment");
+    assert.deepEqual(
+      azure.requests.filter(({ model }) => model).map(({ key }) => key),
+      ["a-key"],
+    );
+
+    const openGateway = [
+      [choose, "Another Address...", SET_UP],
+      [type, gateway.url, SET_UP],
+      [choose, "ours", SET_UP],
+    ];
+    await setUp(page, context, "an own gateway", "ours", openGateway);
+    await done("ours");
+    assert.ok(gateway.requests.every(({ key }) => key !== "a-key"));
+
+    const openRouter = [
+      [choose, "OpenRouter", SET_UP],
+      [type, "sk-or-v1-mine", SET_KEY],
+      [choose, "vendor/b", SET_UP],
+    ];
+    await setUp(page, context, "OpenRouter", "vendor/b", openRouter);
+    await done("vendor/b");
+
+    await page.runCommand("Agent: Set Up Model...");
+    await page.pick("Amazon Bedrock", { title: SET_UP });
+    await type(page, "us.anthropic.claude-x-v1:0", SET_UP);
+    const failed = await page.toast("The model cannot be used.");
+    assert.match(failed.message, /region|sign|credentials|packages/i);
+    assert.deepEqual(failed.buttons, ["Choose Again", "Test Again"]);
+  });
+});
+
+test("an unknown model: the run goes on with the similar one that the server has", async () => {
+  const models = [{ id: "gpt-6.1-sol" }, { id: "gpt-6.1-terra" }, { id: "a" }, { id: "b" }];
+  const { url, requests } = await listingServer({ models });
+  const settings = {
+    "fairlead.endpoints": { work: { title: "Work", api: "chat", baseUrl: url } },
+    "fairlead.endpoint": "work",
+    "fairlead.model": "gpt-6.1-sole",
+  };
+  await inEditor({ name: "unknown-model", workspace: { a: "" }, settings }, async ({ page }) => {
+    await runTask(page, "Anything");
+    const failed = await page.toast("has no model “gpt-6.1-sole”");
+    assert.deepEqual(failed.buttons, ["Use gpt-6.1-sol", "Use gpt-6.1-terra", "Choose Model", "Show Conversation"]);
+    await page.rows("Plan", (rows) => rows.some(({ label }) => label === "Use gpt-6.1-sol"));
+    await picture(page, "unknown-model");
+    await page.toastButton("has no model", "Use gpt-6.1-sol");
+    await page.toast("It is well.");
+    assert.equal(requests.at(-1).model, "gpt-6.1-sol");
+    await page.statusItem("fairlead.model", ({ text }) => text === "gpt-6.1-sol");
+  });
+});
+
+test("a key of another provider is recognized when it is entered, and after its refusal", async () => {
+  const router = await listingServer({ key: "sk-or-v1-mine", models: [{ id: "vendor/a" }] });
+  const openai = await listingServer({ key: "sk-proj-other", models: [{ id: "gpt-6.1-sol" }] });
+  const settings = {
+    "fairlead.endpoints": { openai: { baseUrl: openai.url, api: "chat" }, openrouter: { baseUrl: router.url } },
+  };
+  await inEditor({ name: "wrong-key", workspace: { a: "" }, settings }, async ({ page }) => {
+    await page.runCommand("Agent: Set Up Model...");
+    await page.pick("OpenAI", { title: SET_UP });
+    await page.fillInput("sk-or-v1-mine", { title: SET_KEY });
+    await page.until("the question", async () =>
+      (await page.quickInput(SET_KEY)).placeholder.includes("This looks like a key of OpenRouter."),
+    );
+    await picture(page, "wrong-key");
+    await page.pick("Use It Anyway", { title: SET_KEY });
+    const failed = await page.toast("The model cannot be used.");
+    assert.match(failed.message, /By its form, it is a key of OpenRouter\./);
+    assert.doesNotMatch(failed.message, /sk-or|mine/);
+    assert.deepEqual(failed.buttons, ["Use OpenRouter", "Set API Key", "Choose Again", "Test Again"]);
+    await page.toastButton("The model cannot be used.", "Use OpenRouter");
+    await page.toast("vendor/a answers.");
+    await page.closeToast("vendor/a answers.");
+    assert.ok(openai.requests.some(({ key }) => key === "sk-or-v1-mine"));
+
+    await page.runCommand("Agent: Set Up Model...");
+    await page.pick("OpenAI", { title: SET_UP });
+    await page.fillInput("sk-or-v1-mine", { title: SET_KEY });
+    await page.pick("Use OpenRouter", { title: SET_KEY });
+    await page.toast("vendor/a answers.");
+    await page.closeToast("vendor/a answers.");
+    await runTask(page, "Anything");
+    await page.toast("It is well.");
+    assert.equal(router.requests.at(-1).model, "vendor/a");
   });
 });
