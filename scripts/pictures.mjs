@@ -1,5 +1,5 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// `-- --only NAME[,NAME]` makes only some of them: `stills`, `animation`, `walkthrough` or `icon`.
+// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `animation`, `walkthrough` or `icon`.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -11,11 +11,12 @@ import { ensureWheels, wheelsDir } from "./wheels.mjs";
 
 const folder = path.join(root, "docs", "pictures");
 const example = path.join(root, "server/fairlead/example");
+const SIZE = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
   const { only } = parseArgs({
-    options: { only: { type: "string", default: "stills,animation,walkthrough,icon" } },
+    options: { only: { type: "string", default: "stills,models,animation,walkthrough,icon" } },
   }).values;
   await waitForAll(ensurePython(), ensureNode());
   await runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs")]);
@@ -23,6 +24,7 @@ await main(async () => {
   fs.mkdirSync(folder, { recursive: true });
   const wanted = only.split(",");
   for (const theme of wanted.includes("stills") ? ["dark", "light"] : []) await takeStills(theme);
+  for (const theme of wanted.includes("models") ? ["dark", "light"] : []) await takeModels(theme);
   if (wanted.includes("animation")) await takeAnimation();
   if (wanted.includes("walkthrough")) await shrinkForWalkthrough();
   if (wanted.includes("icon")) await drawIcon();
@@ -50,11 +52,10 @@ async function open(theme, replay, size, settings = {}) {
 
 async function takeStills(theme) {
   const { conversationSays, recording, plan, runTask } = await import("../tests/editor/agent.mjs");
-  const size = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
   const take = (page, name) =>
     page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
 
-  const editor = await open(theme, await slowRecording(), size);
+  const editor = await open(theme, await slowRecording(), SIZE);
   const { page } = editor;
   await runTask(page, TASK);
   await waitForCompletedSteps(page, 2);
@@ -76,7 +77,7 @@ async function takeStills(theme) {
     ["Get the formatter", "in_progress", "Getting the formatter"],
   ];
   const script = recording({ text: "", calls: [plan(...steps), command] }, { text: "Done." });
-  const asking = await open(theme, script, size);
+  const asking = await open(theme, script, SIZE);
   await runTask(asking.page, "Format hello.py");
   await asking.page.toast("pip install ruff");
   await asking.page.rows("Plan", (all) => all.length > 2);
@@ -84,6 +85,32 @@ async function takeStills(theme) {
   await asking.page.toastButton("pip install ruff", "Reject");
   await asking.page.toast("Done.");
   await asking.close();
+}
+
+/** Takes the picture of the model picker. */
+async function takeModels(theme) {
+  const { listingServer } = await import("../tests/editor/agent.mjs");
+  const local = await listingServer({ models: [{ id: "qwen3-coder:30b", max_model_len: 32_768 }] });
+  const hosted = await listingServer({
+    models: [
+      { id: "claude-sonnet-5-5", context_length: 200_000 },
+      { id: "gpt-6.1-sol", context_length: 400_000, supported_parameters: ["tools", "reasoning_effort"] },
+      { id: "mistral-medium-3-5", context_length: 262_144 },
+    ],
+  });
+  const { page, close } = await open(theme, "", SIZE, {
+    "fairlead.endpoint": "litellm",
+    "fairlead.model": "claude-sonnet-5-5",
+    "fairlead.endpoints": {
+      litellm: { title: "LiteLLM", api: "chat", baseUrl: hosted.url },
+      ollama: { baseUrl: local.url },
+    },
+  });
+  await page.runCommand("Agent: Choose Model...");
+  await page.page.locator(".quick-input-list .monaco-list-row", { hasText: "qwen3-coder:30b" }).waitFor();
+  await page.page.mouse.move(600, 700);
+  await page.screenshot(path.join(folder, `models-${theme}.png`));
+  await close();
 }
 
 /** Copies the example's recording with a slower pace, so that each state can be pictured. Returns the path. */

@@ -515,6 +515,9 @@ async function chooseModels({ page, take, command, conversation, text }) {
   await page.pick("OpenAI");
   await page.quickInput(text("Agent: Set API Key"));
   await take("2-key");
+  await page.fillInput("sk-or-v1-of-another-provider");
+  await row(text("Use It Anyway")).waitFor();
+  await take("2-key-of-another");
   await page.press("Escape");
   await startTask({ page, command }, "Round the price");
   await page.toast("It is well.");
@@ -544,4 +547,14 @@ async function chooseModels({ page, take, command, conversation, text }) {
   await page.pick(text("High"));
   await page.statusItem("fairlead.model", (item) => item.text.startsWith("gpt-6.1-sol"));
   await take("7-chosen");
+  await conversation("button[data-action=chooseModel]", "gpt-6.1-sol").click();
+  await page.pick(text("Other Model..."));
+  await page.fillInput("claude-sonnet-5");
+  await page.statusItem("fairlead.model", (item) => item.text.startsWith("claude-sonnet-5"));
+  await conversation("textarea").fill("And the tax?");
+  await page.press("Enter");
+  const use = text("Use {0}", "claude-sonnet-5-5");
+  await conversation(".card button", use).waitFor();
+  await page.rows("Plan", (rows) => rows.some(({ label }) => label === use));
+  await take("8-unknown");
 }

@@ -65,12 +65,12 @@ ADVICE: dict[str, str] = {
     "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
     "not_found_error": "Not found: check {base_url} and the model's name (“{model}”).",
     "unknown_model_error": (
-        "{where} has no model “{model}”, or the key has no access to it. Choose another one with “Agent: Choose "
+        "{server} has no model “{model}”, or the key has no access to it. Choose another one with “Agent: Choose "
         "Model”, in a terminal with --model."
     ),
     "region_error": (
-        "{where} does not serve your country or region. Choose a model of another provider with “Agent: Choose Model”, "
-        "in a terminal with --endpoint."
+        "{server} does not serve your country or region. Choose a model of another provider with “Agent: Choose "
+        "Model”, in a terminal with --endpoint."
     ),
     "proxy_error": "A proxy or a sign-in page answered instead of {where}. Check {proxy}, and {base_url}.",
     "billing_error": (
@@ -154,6 +154,7 @@ class ApiErrors:
         text = WRONG_PROVIDER if name == "authentication_error" and owner else ADVICE[name]
         return text.format(
             where=self.where,
+            server=self.endpoint.title if self.endpoint.at_provider else self.where,
             model=self.endpoint.model,
             title=owner.title if owner else "",
             key_variable=self.endpoint.key_variable,
