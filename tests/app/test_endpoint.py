@@ -131,6 +131,11 @@ def test_the_key_of_the_provider_at_an_address_is_used() -> None:
         ("https://h/v1beta/openai/", "https://h/v1beta/openai", "https://h/v1beta/openai"),
         ("https://h/openai/deployments/d", "https://h/openai/deployments/d", "https://h/openai/deployments/d"),
         ("https://u:p@h/v1", "https://u:p@h", "https://u:p@h/v1"),
+        (
+            "https://models.github.ai/inference",
+            "https://models.github.ai/inference",
+            "https://models.github.ai/inference",
+        ),
         ("no address", "no address", "no address"),
     ],
 )

@@ -112,6 +112,20 @@ async def test_a_session_asks_the_model_that_was_chosen_for_it(workspace: Path, 
             assert first.requests[-1].body["model"] == "claude-x"
 
 
+async def test_the_models_own_effort_can_be_chosen_in_place_of_that_of_the_settings(workspace: Path) -> None:
+    """An empty effort is the model's default. One that is left out is that of the settings."""
+    with FakeApi([Turn((Text("ok"),)) for _ in range(2)], key="w") as api:
+        settings = {**work(api.url, api="messages"), "endpoint": "work", "model": "m", "effort": "high"}
+        async with Client(workspace, settings=settings, env={"WORK_KEY": "w"}) as client:
+            session = (await client.run())["sessionId"]
+            choice = {"endpoint": "work", "model": "m", "effort": ""}
+            assert await client.request("agent/models/choose", {**choice, "sessionId": session}) == choice
+            await client.run(sessionId=session)
+            assert [request.body.get("output_config") for request in api.requests] == [{"effort": "high"}, None]
+            by_default = await client.request("agent/models/choose", {"endpoint": "work", "model": "m"})
+            assert by_default["effort"] == "high"
+
+
 async def test_an_endpoint_that_does_not_exist_is_refused(workspace: Path) -> None:
     """The error names those that exist. A session is needed only to change one."""
     async with Client(workspace, settings=work("http://127.0.0.1:9")) as client:

@@ -8,6 +8,7 @@ import pytest
 from fairlead.agent.errors import ModelError
 from fairlead.models.anthropic.messages_api import MessagesApiModel
 from fairlead.models.common.endpoint import NO_KEY, Cloud
+from fairlead.models.openai.client import provider_of
 from models.asking import ANSWER, HELLO, asked, endpoint, events, failure, no_pause, opened, shown
 from support.fake_api import (
     FakeApi,
@@ -177,3 +178,10 @@ async def test_the_error_for_a_very_long_base_url_is_short() -> None:
         MessagesApiModel(endpoint(base_url="http://" + "x" * 100_000)).stream(asked())
     assert error.value.kind == "wrong_server"
     assert len(error.value.message) < 300
+
+
+def test_two_local_servers_are_two_providers() -> None:
+    """What only one of them can read again, such as sealed thinking, does not go to the other."""
+    urls = ["http://localhost:8000/v1", "http://localhost:8080/v1", "http://[::1]:8080/v1", "https://u:p@h.example/v1"]
+    marks = [provider_of("chat", endpoint(base_url=url)) for url in urls]
+    assert marks == ["chat:localhost:8000", "chat:localhost:8080", "chat:::1:8080", "chat:h.example"]

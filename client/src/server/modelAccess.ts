@@ -74,7 +74,7 @@ export class ModelAccess {
    * default. If the settings use the former, they use the latter from then on. Returns the model; undefined if the user
    * closes a box.
    */
-  async useKeyOf(endpoint: string, former: string): Promise<ChosenModel | undefined> {
+  async useKeyOf(endpoint: string, former: string): Promise<Pick<ChosenModel, "endpoint" | "model"> | undefined> {
     const key = (await savedKeys(this.secrets))[former];
     if (key !== undefined && endpointOfKey(key) === endpoint) {
       await saveKey(this.secrets, endpoint, key);
@@ -88,7 +88,7 @@ export class ModelAccess {
     if (isDefault) await apply({ endpoint, model });
     await this.server.sendApiKey();
     await this.server.ensurePackages(endpoint);
-    return { endpoint, model, effort: "" };
+    return { endpoint, model };
   }
 
   /**

@@ -31,6 +31,9 @@ interface ShownRow extends PickTexts {
   readonly row: PickerRow;
 }
 
+/** A model to use. Without an effort, that of the settings applies; an empty one is the model's default. */
+export type Selection = Pick<ChosenModel, "endpoint" | "model"> & Partial<Pick<ChosenModel, "effort">>;
+
 /** What a small request to a model showed; undefined while it has no answer. */
 type Tried = Pick<TryResult, "works" | "message"> | undefined;
 
@@ -64,8 +67,10 @@ export class ModelPicker {
     const { current } = this.models;
     switch (row.kind) {
       case "model": {
-        const effort = row.efforts.length > 0 ? await this.pickEffort(row, row.efforts) : "";
-        return effort !== undefined && this.use({ endpoint: row.endpoint, model: row.model, effort });
+        const { endpoint, model, efforts } = row;
+        if (efforts.length === 0) return this.use({ endpoint, model });
+        const effort = await this.pickEffort(row, efforts);
+        return effort !== undefined && this.use({ endpoint, model, effort });
       }
       case "effort": {
         const levels = this.effortsOf(current);
@@ -111,18 +116,18 @@ export class ModelPicker {
     if (chosen !== name) return false;
     const prompt = t("The model's name, as {0} knows it.", endpointTitle(endpoint));
     const model = (await askForText({ title: TITLE, prompt }))?.trim() ?? "";
-    return model !== "" && this.use({ endpoint, model, effort: "" });
+    return model !== "" && this.use({ endpoint, model });
   }
 
   /** Asks for a level of effort. Returns undefined if the user closes the box. */
   private async pickEffort(
-    { model, effort }: Pick<ChosenModel, "model" | "effort">,
+    { endpoint, model, effort }: ChosenModel,
     levels: readonly string[],
   ): Promise<string | undefined> {
     const rows = effortChoices(levels, effort).map((level) => {
       return { label: effortLabel(level), icon: level === effort ? "check" : "blank", level };
     });
-    const placeholder = t("How much {0} thinks, if it supports this", model);
+    const placeholder = t("How much {0} thinks, if it supports this", model || endpointTitle(endpoint));
     return (await pick(rows, { title: TITLE, placeholder }))?.level;
   }
 
@@ -132,28 +137,32 @@ export class ModelPicker {
   }
 
   /** Makes it the model of a session, by default the shown one; without a session, that of new ones. Returns true. */
-  async use(selection: ChosenModel, sessionId = this.sessionId): Promise<true> {
+  async use(selection: Selection, sessionId = this.sessionId): Promise<true> {
     if (sessionId === undefined) {
       await this.makeDefault(selection);
       return true;
     }
     await this.server.ensurePackages(selection.endpoint);
     const { model } = await this.server.request(method.chooseModel, { ...selection, sessionId });
-    showBriefly(t("The next task of this session uses {0}.", model));
+    showBriefly(t("The next task of this session uses {0}.", model || endpointTitle(selection.endpoint)));
     return true;
   }
 
   /** Writes the model to the user's settings. */
-  private async makeDefault({ endpoint, model, effort }: ChosenModel): Promise<void> {
+  private async makeDefault({ endpoint, model, effort }: Selection): Promise<void> {
     const byDefault = await this.server.request(method.chooseModel, {});
     const settings = vscode.workspace.getConfiguration("fairlead");
     // the base URL belongs to the endpoint that was configured until now
     const moved = endpoint === byDefault.endpoint ? {} : { endpoint, baseUrl: undefined };
-    const changes = { ...moved, model, ...(effort === settings.get("effort") ? {} : { effort: effort || undefined }) };
+    const changes = {
+      ...moved,
+      model,
+      ...(effort === undefined || effort === settings.get("effort") ? {} : { effort: effort || undefined }),
+    };
     for (const [name, value] of Object.entries(changes))
       await settings.update(name, value, vscode.ConfigurationTarget.Global);
     await this.server.ensurePackages(endpoint);
-    showBriefly(t("New sessions use {0}.", model));
+    showBriefly(t("New sessions use {0}.", model || endpointTitle(endpoint)));
   }
 
   /** The shown session, if the server has it; undefined: the choice is for new sessions. */
@@ -244,7 +253,7 @@ export class ModelPicker {
   private async try({ endpoint, model, effort }: ModelRow): Promise<Tried> {
     try {
       await this.server.ensurePackages(endpoint);
-      return await this.server.request(method.tryModel, { endpoint, model, effort });
+      return await this.server.request(method.tryModel, { endpoint, model, ...(effort !== "" && { effort }) });
     } catch (error) {
       return { works: false, message: messageOf(error) };
     }

@@ -810,6 +810,7 @@ export interface FileParams {
 export interface TryModelParams {
   readonly endpoint?: string;
   readonly model?: string;
+  /** Empty: the model's default, whatever the settings say. */
   readonly effort?: string;
 }
 

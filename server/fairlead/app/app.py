@@ -179,7 +179,7 @@ class App:
 
     def check_selection(self, selection: ModelSelection) -> None:
         """Raises WrongRequest if the endpoint does not exist, or a name is too long."""
-        if max(len(selection.model), len(selection.effort)) > MAX_NAME:
+        if max(len(selection.model), len(selection.effort or "")) > MAX_NAME:
             raise WrongRequest(f"The name of a model or an effort must have at most {MAX_NAME} characters.")
         if selection.endpoint and selection.endpoint not in endpoint_specs(self.context.settings):
             raise WrongRequest(self._choose_model(selection).endpoint.problem)

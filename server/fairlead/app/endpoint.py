@@ -96,7 +96,7 @@ def choose_endpoint(
     return Endpoint(
         model=model,
         max_tokens=settings.max_tokens,
-        effort=selection.effort or settings.effort or None,
+        effort=(settings.effort if selection.effort is None else selection.effort) or None,
         base_url=None if spec.name == DEFAULT and base_url == _usual(spec) else base_url,
         api_key=api_key,
         auth_token=auth_token,

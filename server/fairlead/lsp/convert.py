@@ -53,7 +53,7 @@ def saving(changed: SavingChanged) -> wire.SavingParams:
 
 
 def chosen_model(model: ModelSelection) -> states.ChosenModelWire:
-    return {"endpoint": model.endpoint, "model": model.model, "effort": model.effort}
+    return {"endpoint": model.endpoint, "model": model.model, "effort": model.effort or ""}
 
 
 def endpoint_models(group: EndpointModels) -> wire.EndpointWire:

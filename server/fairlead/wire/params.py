@@ -393,6 +393,7 @@ class TryModelParams(TypedDict):
     endpoint: NotRequired[str]
     model: NotRequired[str]
     effort: NotRequired[str]
+    """Empty: the model's default, whatever the settings say."""
 
 
 class ChooseModelParams(TryModelParams):

@@ -46,4 +46,4 @@ async def try_model(server: AgentServer, params: TryModelParams) -> wire.TryResu
 
 
 def _selection(params: TryModelParams) -> ModelSelection:
-    return ModelSelection(params.get("endpoint", ""), params.get("model", ""), params.get("effort", ""))
+    return ModelSelection(params.get("endpoint", ""), params.get("model", ""), params.get("effort"))

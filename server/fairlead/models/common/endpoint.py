@@ -26,6 +26,8 @@ _CALL = re.compile(r"/(chat/completions|completions|messages|responses|models)$"
 """What users copy from an example in addition to the base URL."""
 _VERSIONED = re.compile(r"/v\d\w*(/|$)|/openai/deployments/")
 """A path that says where the API is. Azure's older addresses name a deployment."""
+_UNVERSIONED = ("models.github.ai",)
+"""The hosts whose addresses have no version."""
 
 
 Api = Literal["messages", "chat", "responses"]
@@ -117,6 +119,8 @@ class Endpoint:
         return self.base_url and _with_path(self.base_url, self._versioned)
 
     def _versioned(self, path: str) -> str:
+        if self.host in _UNVERSIONED:
+            return path
         segments = self.api_path.split("/")[1:]
         for count in range(len(segments), 0, -1):
             if path.endswith("/" + "/".join(segments[:count])):
@@ -137,6 +141,14 @@ class Endpoint:
     def host(self) -> str | None:
         """The host name or IP address in the base URL; None if the base URL is missing or invalid."""
         return host_of(self.base_url) if self.base_url else None
+
+    @property
+    def authority(self) -> str | None:
+        """The host with the port, if the base URL names one; None if the base URL is missing or invalid."""
+        if self.host is None:
+            return None
+        port = urlsplit(self.base_url or "").port
+        return self.host if port is None else f"{self.host}:{port}"
 
     @property
     def is_loopback(self) -> bool:

@@ -18,7 +18,7 @@ def base_url(endpoint: Endpoint) -> str:
 
 def provider_of(api: str, endpoint: Endpoint) -> str:
     """Marks what only this API of this server can read again: its thinking, for example."""
-    return f"{api}:{endpoint.host or 'api.openai.com'}"
+    return f"{api}:{endpoint.authority or 'api.openai.com'}"
 
 
 async def create_client(sdk: Any, endpoint: Endpoint, http_client: Callable[[Any], Any]) -> Any:
