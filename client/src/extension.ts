@@ -196,8 +196,8 @@ export function activate(context: vscode.ExtensionContext): void {
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
     acceptNeeded: () => smallestSets.accept(),
-    undoReview: () => review.undo(),
-    redoReview: () => review.redo(),
+    undoReview: () => cursor.undoOrRedo("undo"),
+    redoReview: () => cursor.undoOrRedo("redo"),
     restartServer: () => agent.restart(),
     showLog: () => {
       log.show();

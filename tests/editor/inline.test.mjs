@@ -17,12 +17,12 @@ const editorTest = useAgent(
       calls: [
         ...upper("a.txt", "one", "four", "seven", "nine"),
         ...upper("b.txt", "five"),
-        ...Array.from({ length: 25 }, (_, n) => edit("many.txt", `b${n}\n`, `B${n}\n`)),
+        ...Array.from({ length: 25 }, (_, n) => edit("long.md", `b${n}\n`, `B${n}\n`)),
       ],
     },
     { text: "Proposed." },
   ],
-  { workspace: { "a.txt": before, "b.txt": before, "many.txt": many }, viewport: { width: 1280, height: 1100 } },
+  { workspace: { "a.txt": before, "b.txt": before, "long.md": many }, viewport: { width: 1280, height: 1100 } },
 );
 
 const disk = (workspace, name) => fs.readFileSync(path.join(workspace, name), "utf8");
@@ -56,9 +56,8 @@ editorTest(
     await page.openFile("a.txt");
     await count(page, 3);
     await page.editorFocus();
-    await page.press("Alt+k");
-    await page.press("Alt+j");
-    await page.clickLine("one");
+    await page.press("Control+Home");
+    await line(page, 1);
     await page.press("Alt+y");
     await page.until("the change on disk", () => disk(workspace, "a.txt").startsWith("ONE\n"));
     await line(page, 7);
@@ -70,7 +69,18 @@ editorTest(
     await line(page, 5);
     await page.press("Alt+n");
     await page.rows(VIEW, (rows) => rows.length > 0 && !rows.some(({ label }) => label === "b.txt"));
-    await page.tab("many.txt");
+    await page.tab("long.md");
+    await line(page, 2);
+    await page.press("Alt+u");
+    await page.tab("b.txt");
+    await line(page, 5);
+    await page.rows(VIEW, (rows) => {
+      const files = rows.filter(({ level }) => level === 1).map(({ label }) => label);
+      return files.join() === "a.txt,b.txt,long.md";
+    });
+    await count(page, 1);
+    await page.press("Alt+n");
+    await page.tab("long.md");
     assert.equal(disk(workspace, "b.txt"), before);
   },
 );
@@ -78,11 +88,14 @@ editorTest(
 editorTest("a change keeps its place while the user types above it", async ({ page, workspace }) => {
   await page.openFile("a.txt");
   await count(page, 1);
-  await page.clickLine("two");
+  await page.editorFocus();
+  for (const key of ["Control+Home", "ArrowDown", "End"]) await page.press(key);
+  await line(page, 2);
   await page.insertText(" and a half");
-  await page.clickLine("nine");
+  await page.press("Alt+j");
+  await line(page, 9);
   await page.press("Alt+y");
-  await page.tab("many.txt");
+  await page.tab("long.md");
   await page.openFile("a.txt");
   await count(page, 0);
   await page.save();
@@ -90,7 +103,7 @@ editorTest("a change keeps its place while the user types above it", async ({ pa
 });
 
 editorTest("of many changes, those near what is visible are shown, and all have a CodeLens", async ({ page }) => {
-  await page.openFile("many.txt");
+  await page.openFile("long.md");
   await page.until("some changes", async () => (await widgets(page).count()) > 3);
   await page.lenses((titles) => titles.some((title) => title.startsWith("Fairlead: Accept")));
   await page.press("Control+End");

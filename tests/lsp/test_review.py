@@ -167,3 +167,23 @@ async def test_a_deleted_file_is_restored_at_its_new_path(workspace: Path, repla
             assert [outcome["outcome"] for outcome in review["outcomes"]] == ["applied"], review["outcomes"]
             assert list(workspace.iterdir()) == ([new] if exists else [])
         assert new.read_text() == "1\n"
+
+
+async def test_an_undone_file_returns_to_its_place(workspace: Path, replay: Replay) -> None:
+    """The files are listed as they were first changed, also after decisions and an undo."""
+    names = ["c.txt", "a.txt", "b.txt"]
+    for name in names:
+        (workspace / name).write_text("1\n")
+
+    def listed(client: Client) -> list[str]:
+        return [Path(file["uri"]).name for file in client.last("agent/edits")["files"]]
+
+    settings = replay({"calls": [edit(name, "1", "2") for name in names]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = {"sessionId": (await client.run())["sessionId"]}
+        for name in ("c.txt", "a.txt"):
+            await client.request("agent/edits/accept", {**session, "target": {"uri": (workspace / name).as_uri()}})
+        assert listed(client) == ["b.txt"]
+        for expected in (["a.txt", "b.txt"], names):
+            await client.request("agent/edits/undo", session)
+            assert listed(client) == expected

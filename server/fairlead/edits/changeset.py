@@ -45,6 +45,11 @@ class Changeset:
     """
     recent_changes: tuple[_RecentChange, ...] = field(default=(), compare=False, repr=False)
     """The latest changes that led to this changeset, so that `changed_paths` need not look at all files."""
+    places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), compare=False, repr=False)
+    """By path: when the file was first changed, also of files whose proposals are decided and may be undone.
+
+    Not saved. Without a place, a file is in its place among `files`.
+    """
 
     @cached_derivation
     def renamed(self) -> Mapping[str, Proposal]:
@@ -53,6 +58,11 @@ class Changeset:
         by_target: dict[str | None, Proposal] = dict(zip(map(attrgetter("new_path"), self), self, strict=True))
         by_target.pop(None, None)
         return {path: proposal for path, proposal in by_target.items() if path is not None}
+
+    def in_first_order(self, paths: Iterable[str]) -> list[str]:
+        """The paths in the order in which their files were first changed, even if they were decided and undone."""
+        places = self.places or {path: number for number, path in enumerate(self.files)}
+        return sorted(paths, key=lambda path: places.get(path, len(places)))
 
     def __iter__(self) -> Iterator[Proposal]:
         return iter(self.files.values())
@@ -108,9 +118,11 @@ class Changeset:
 
     def _with_files(self, files: dict[str, Proposal], changed: str) -> "Changeset":
         """The changeset with these proposals. Only the one at the path `changed` may differ."""
+        places = self.places or MappingProxyType({path: number for number, path in enumerate(self.files)})
         changes = replace(
             self,
             files=MappingProxyType(files),
+            places=places if changed in places else MappingProxyType({**places, changed: len(places)}),
             recent_changes=(*self.recent_changes[1 - _MAX_RECENT_CHANGES :], _RecentChange(changed)),
         )
         differing = filter(None, (self.files.get(changed), files.get(changed)))

@@ -196,7 +196,7 @@ def edits(
     encoding: str = "utf-16",
     cache: PerProposal[states.FileEditsWire] | None = None,
 ) -> states.EditsWire:
-    """The proposals, risky and protected files first.
+    """The proposals, risky and protected files first, and otherwise as the files were first changed.
 
     Args:
         encoding: the position encoding.
@@ -209,7 +209,8 @@ def edits(
         return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
 
     inputs = roots, state.protected, errors, encoding
-    files = (cache or PerProposal()).of(state.changes, converted, *inputs).values()
+    by_path = (cache or PerProposal()).of(state.changes, converted, *inputs)
+    files = [by_path[path] for path in state.changes.in_first_order(by_path)]
     return {
         "sessionId": session_id,
         "version": state.version,

@@ -27,6 +27,7 @@ import type { InlineChanges } from "./inlineChanges";
 import type { EditRow } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
+import type { Direction } from "../../state/decisions";
 import type { Store } from "../../state/store";
 import { activeTab } from "../../ui/window";
 import { showBriefly, showInformation } from "../../ui/show";
@@ -46,7 +47,13 @@ interface ShownDiff {
   readonly file: FileEdits;
 }
 
+/** How long a pressed key waits for the effect of the one before it, in milliseconds. */
+const MAX_WAIT = 5000;
+
 export class ReviewCursor {
+  /** The last effect of a key in the queue. */
+  private acting: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly store: Store,
     private readonly review: Review,
@@ -129,7 +136,11 @@ export class ReviewCursor {
   }
 
   /** Goes to the next or previous proposed change: in all files, or in those of the active multi-file diff. */
-  async goTo(direction: "next" | "previous"): Promise<void> {
+  goTo(direction: "next" | "previous"): Promise<void> {
+    return this.inOrder(() => this.goToNow(direction));
+  }
+
+  private async goToNow(direction: "next" | "previous"): Promise<void> {
     const shown = this.shownFile();
     if (shown) {
       await this.goInFile(shown, direction);
@@ -141,7 +152,39 @@ export class ReviewCursor {
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
-  private async decideAtCursor(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+  /** Undoes or redoes a decision, and shows the changes that are proposed again. */
+  async undoOrRedo(direction: Direction): Promise<void> {
+    const keyOf = ({ sessionId, file, hunk }: ChangeLocation): string => [sessionId, file.uri, hunk?.id].join(" ");
+    const before = new Set(changeLocations(this.store.reviewable).map(keyOf));
+    await this.review[direction]();
+    const back = changeLocations(this.store.reviewable).filter((location) => !before.has(keyOf(location)));
+    const [first] = back;
+    if (!first || (await this.diffs.reopenMultiDiff(first.file))) return;
+    // several files are only opened for a user who is looking at one
+    const isOneFile = back.every(({ file }) => file.uri === first.file.uri);
+    if (this.shownFile()) await this.showInFile(first);
+    else if (isOneFile || this.shown()) await this.diffs.open(first.sessionId, first.file, first.hunk, true);
+  }
+
+  private decideAtCursor(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    return this.inOrder(() => this.decideAtCursorNow(decide));
+  }
+
+  /**
+   * Runs what a key does after the key before it has had its effect, so that several keys in a row mean one change after
+   * the other. A key that was pressed long before, such as before a dialog, has no effect.
+   */
+  private inOrder(act: () => Promise<void>): Promise<void> {
+    const pressed = performance.now();
+    const acting = this.acting.then(async () => {
+      if (performance.now() - pressed < MAX_WAIT) await act();
+    });
+    this.acting = acting.catch(() => undefined);
+    return acting;
+  }
+
+  private async decideAtCursorNow(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
+    if (this.shownFile()) await this.inline.update();
     const file = this.shownFile();
     const shown = this.shown();
     if (file) {
@@ -159,18 +202,28 @@ export class ReviewCursor {
     else showBriefly(t("No proposed change at the cursor."));
   }
 
-  /** Makes a decision in the user's file. If that is still in front after it, shows the next change. */
+  /** Makes a decision in the user's file. Shows the next change, unless the user has gone elsewhere meanwhile. */
   private async decideInFile(
     { editor }: ShownFile,
     params: DecideParams,
     decide: (params: DecideParams) => Promise<unknown>,
   ): Promise<void> {
     const before = changeLocations(this.store.reviewable);
-    await decide(params);
-    const next = nextAfterDecision(before, changeLocations(this.store.reviewable), (location) =>
-      isInTarget(params.sessionId, params.target, location),
-    );
-    if (next && vscode.window.activeTextEditor?.document === editor.document) await this.showInFile(next);
+    let hasMoved = false;
+    const listener = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+      if (kind === vscode.TextEditorSelectionChangeKind.Keyboard) hasMoved = true;
+      if (kind === vscode.TextEditorSelectionChangeKind.Mouse) hasMoved = true;
+    });
+    const isInFront = (): boolean => !hasMoved && vscode.window.activeTextEditor?.document === editor.document;
+    try {
+      await decide(params);
+      const next = nextAfterDecision(before, changeLocations(this.store.reviewable), (location) =>
+        isInTarget(params.sessionId, params.target, location),
+      );
+      if (next && isInFront()) await this.showInFile(next, () => !hasMoved);
+    } finally {
+      listener.dispose();
+    }
   }
 
   private async goInFile({ editor, changes }: ShownFile, direction: "next" | "previous"): Promise<void> {
@@ -191,12 +244,13 @@ export class ReviewCursor {
     if (location) await this.showInFile(location);
   }
 
-  /** Shows a change in the user's file; in a diff if the file does not show it. */
-  private async showInFile({ sessionId, file, hunk }: ChangeLocation): Promise<void> {
+  /** Shows a change in the user's file, unless `isWanted` returns false by then; in a diff if the file does not show it. */
+  private async showInFile({ sessionId, file, hunk }: ChangeLocation, isWanted = (): boolean => true): Promise<void> {
     if (hunk && !isDecidedAsWhole(file) && hunk.state !== "conflict") {
       const editor = await vscode.window.showTextDocument(vscode.Uri.parse(file.uri), { preview: true });
       await this.inline.update();
       const change = this.inline.changesIn(editor.document).find((each) => each.hunk === hunk.id);
+      if (!isWanted()) return;
       if (change) {
         reveal(editor, change);
         return;

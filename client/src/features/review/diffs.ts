@@ -102,6 +102,11 @@ export class Diffs implements vscode.Disposable {
     await this.openStepDiff(location.sessionId, location.file, item, location.hunk, preserveFocus);
   }
 
+  /** See `MultiDiffs.reopen`. */
+  reopenMultiDiff(file: FileEdits): Promise<boolean> {
+    return this.multiDiffs.reopen(file);
+  }
+
   /** Goes to the next or previous change in the active multi-file diff (see `MultiDiffs.go`). */
   goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
     return this.multiDiffs.go(direction, file);

@@ -72,7 +72,10 @@ export class InlineChanges implements vscode.Disposable {
       scrolled,
       vscode.window.onDidChangeVisibleTextEditors(redraw.schedule),
       vscode.window.tabGroups.onDidChangeTabs(redraw.schedule),
-      vscode.window.onDidChangeActiveTextEditor(redraw.schedule),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.updateKeys();
+        redraw.schedule();
+      }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (this.files.has(document.uri.toString())) redraw.schedule();
       }),
@@ -106,14 +109,19 @@ export class InlineChanges implements vscode.Disposable {
   }
 
   private async updateNow(): Promise<void> {
+    this.updateKeys();
     const documents = shownDocuments().filter((document) => hasChanges(this.store, document));
     const keys = new Set(documents.map(({ uri }) => uri.toString()));
     for (const [key, shown] of this.files) {
       if (!keys.has(key)) this.remove(key, shown);
     }
     for (const document of documents) await this.updateDocument(document);
+  }
+
+  /** Lets the keys of the review work in the active file, before its changes are drawn. */
+  private updateKeys(): void {
     const active = vscode.window.activeTextEditor?.document;
-    setContextKey("changesInFile", active !== undefined && this.changesIn(active).length > 0);
+    setContextKey("changesInFile", active?.uri.scheme === "file" && hasChanges(this.store, active));
   }
 
   private async updateDocument(document: vscode.TextDocument): Promise<void> {

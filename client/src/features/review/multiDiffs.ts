@@ -84,12 +84,22 @@ export class MultiDiffs {
     if (!tab || !shown) return false;
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
-    if (isUpToDate(shown, files)) {
-      await vscode.commands.executeCommand(
-        direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
-      );
-      return true;
-    }
+    if (!tab.isDirty && !isUpToDate(shown, files)) return this.reopen(file);
+    await vscode.commands.executeCommand(
+      direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
+    );
+    return true;
+  }
+
+  /**
+   * Opens the active multi-file diff again if its files have changed, starting with `file`. Returns whether one is
+   * active.
+   */
+  async reopen(file: FileEdits): Promise<boolean> {
+    const [tab, shown] = [activeTab(), this.active];
+    if (!tab || !shown) return false;
+    const files = this.filesOf(shown);
+    if (tab.isDirty || isUpToDate(shown, files)) return true;
     const start = Math.max(
       0,
       files.findIndex(({ uri }) => uri === file.uri),
