@@ -194,3 +194,65 @@ def test_one_change_is_decided_in_the_diff(workspace: Path, start: Start) -> Non
     editor.decide("reject file")
     editor.until("#vim.api.nvim_list_tabpages() == 1")
     assert "new" not in (workspace / "a.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("line 1\n", "LINE 1\n"),
+        ("line 1\nline 2\n", "line 2\n"),
+        ("line 1\n", "new\nline 1\n"),
+        ("line 8\nline 9\n", "line 9\n"),
+    ],
+    ids=["line 1 changed", "line 1 removed", "line added above line 1", "line 8 removed"],
+)
+def test_the_diff_opens_at_the_first_change(workspace: Path, start: Start, *, old: str, new: str) -> None:
+    """An accept right after `:Fairlead diff` takes the first change, and leaves the other one pending."""
+    text = "".join(f"line {number}\n" for number in range(1, 21))
+    (workspace / "a.txt").write_text(text)
+    pairs = [(old, new), ("line 15\n", "LINE 15\n")]
+    edits = [
+        {"edit_file": {"path": "a.txt", "old_text": old_text, "new_text": new_text}} for old_text, new_text in pairs
+    ]
+    editor = start({"calls": edits}, {"text": "Done."})
+    editor.run()
+    editor.command("Fairlead diff")
+    editor.decide("accept")
+    assert editor.warnings() == []
+    assert (workspace / "a.txt").read_text() == text.replace(old, new)
+
+
+def test_a_removed_last_line_is_decided_at_the_line_above(workspace: Path, start: Start) -> None:
+    """No line of the proposed text is below the removed one."""
+    (workspace / "a.txt").write_text("one\ntwo\nthree\n")
+    edits = [
+        {"edit_file": {"path": "a.txt", "old_text": "one\n", "new_text": "ONE\n"}},
+        {"edit_file": {"path": "a.txt", "old_text": "three\n", "new_text": ""}},
+    ]
+    editor = start({"calls": edits}, {"text": "Done."})
+    editor.run()
+    editor.command("Fairlead diff")
+    editor.command("normal! G")
+    editor.decide("accept")
+    assert (workspace / "a.txt").read_text() == "one\ntwo\n"
+
+
+def test_the_cursor_of_the_panel_stays_on_its_file(workspace: Path, start: Start) -> None:
+    """When the plan grows, `a` still accepts the file that the cursor was on."""
+    for name in ("a.txt", "b.txt"):
+        (workspace / name).write_text("one\n")
+    edits = [{"edit_file": {"path": name, "old_text": "one", "new_text": "two"}} for name in ("a.txt", "b.txt")]
+    editor = start(
+        {"calls": [{"todo": {"items": PLAN[:1]}}, *edits]},
+        {"text": "Done."},
+        {"calls": [{"todo": {"items": PLAN}}]},
+        {"text": "Planned."},
+    )
+    editor.run()
+    editor.until_panel("b.txt  +1 -1")
+    editor.command("wincmd l")
+    editor.command("call search('b.txt')")
+    editor.run()
+    editor.until_panel("Check them")
+    editor.decide("accept file")
+    assert on_disk(workspace) == {"a.txt": b"one\n", "b.txt": b"two\n"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from support.calls import edit
-from support.neovim import SERVE, Neovim
+from support.neovim import CONFIGURATION, SERVE, Neovim
 
 Start = Callable[..., Neovim]
 
@@ -135,6 +135,19 @@ def test_the_next_task_after_new_begins_a_new_session(workspace: Path, start: St
     editor.run()
     editor.until_panel("a.txt  +1 -1")
     assert editor.lua("return vim.tbl_count(require('fairlead.state').sessions)") == 2
+
+
+def test_an_old_neovim_says_which_version_is_needed(start: Start) -> None:
+    """`setup` warns, and the rest of the user's `init.lua` still runs."""
+    editor = start(configured=False)
+    editor.lua(
+        "vim.fn.has, vim.lsp.config = function() return 0 end, nil "
+        "vim.opt.runtimepath:append(...) require('fairlead').setup({})",
+        str(CONFIGURATION),
+    )
+    [warning] = editor.warnings()
+    assert warning.startswith("Fairlead needs Neovim 0.11 or newer")
+    assert editor.lua("return require('fairlead').status()") == ""
 
 
 def test_neovim_works_without_the_configuration(workspace: Path, start: Start, tmp_path: Path) -> None:

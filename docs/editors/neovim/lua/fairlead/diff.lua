@@ -65,7 +65,11 @@ function M.show(session, file)
       or '%#Added# proposed %* :w proposes what you change here'
     vim.cmd.diffthis()
   end
-  pcall(vim.cmd.normal, { 'gg]c', bang = true })
+  vim.cmd.normal({ 'gg', bang = true })
+  -- `]c` leaves a change that begins in line 1, or lines that are missing above it
+  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
+    pcall(vim.cmd.normal, { ']c', bang = true })
+  end
 end
 
 ---The proposals changed: shown texts are read again, and the diff of what is decided closes.

@@ -85,13 +85,22 @@ end
 
 ---The target for the change at the cursor, in a proposed text.
 local function target_in_proposed(file)
-  local line = api.nvim_win_get_cursor(0)[1]
-  for _, hunk in ipairs(file.kind == 'modify' and file.hunks or {}) do
-    if line >= hunk.newStart and line < hunk.newStart + math.max(hunk.newLines, 1) then
-      return { uri = file.uri, hunk = hunk.id }
+  if file.kind ~= 'modify' then
+    return { uri = file.uri }
+  end
+  local line, above_removed = api.nvim_win_get_cursor(0)[1], nil
+  for _, hunk in ipairs(file.hunks) do
+    local target = { uri = file.uri, hunk = hunk.id }
+    if hunk.newLines == 0 and line == hunk.newStart then
+      above_removed = target
+    end
+    -- removed lines are decided at the line below them, where `]c` goes; `newStart` is the line above them
+    local first = hunk.newLines == 0 and hunk.newStart + 1 or hunk.newStart
+    if line >= first and line < first + math.max(hunk.newLines, 1) then
+      return target
     end
   end
-  return file.kind ~= 'modify' and { uri = file.uri } or nil
+  return above_removed
 end
 
 local function file_here(session)
@@ -290,6 +299,11 @@ end
 
 ---@param options { cmd: string[]?, settings: table? } `settings` as in docs/protocol.md
 function M.setup(options)
+  if vim.fn.has('nvim-0.11') == 0 then
+    local version = vim.version()
+    local text = 'Fairlead needs Neovim 0.11 or newer, and this is Neovim %d.%d. `:Fairlead` is not available.'
+    return vim.notify(text:format(version.major, version.minor), vim.log.levels.WARN)
+  end
   lsp.config('fairlead', {
     cmd = options.cmd or { 'fairlead', 'serve' },
     init_options = { settings = options.settings },

@@ -69,9 +69,23 @@ local function panel_rows(session)
   return rows
 end
 
+---The line of the row about a file; nil if there is none.
+local function line_of(file)
+  for index, row in ipairs(panel.rows) do
+    if row[3] and row[3].file and row[3].file.uri == file.uri then
+      return index
+    end
+  end
+end
+
 local function draw()
   if not (panel.buf and api.nvim_buf_is_valid(panel.buf)) then
     return
+  end
+  local files = {} -- by window: the file at its cursor
+  for _, window in ipairs(vim.fn.win_findbuf(panel.buf)) do
+    local row = panel.rows[api.nvim_win_get_cursor(window)[1]]
+    files[window] = row and row[3] and row[3].file
   end
   panel.rows = panel_rows(S.sessions[S.current or ''])
   local lines = vim.tbl_map(function(row) return row[1] end, panel.rows)
@@ -88,6 +102,9 @@ local function draw()
   for _, window in ipairs(vim.fn.win_findbuf(panel.buf)) do
     if api.nvim_win_get_cursor(window)[1] >= count and count > 1 then
       api.nvim_win_set_cursor(window, { #lines, 0 }) -- the cursor on the last line follows the conversation
+    elseif files[window] and line_of(files[window]) then
+      -- the cursor stays on its file, which the next key is meant for
+      api.nvim_win_set_cursor(window, { line_of(files[window]), 0 })
     end
   end
 end
