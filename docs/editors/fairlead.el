@@ -12,6 +12,7 @@
 (require 'cl-lib)
 (require 'eglot)
 (require 'project)
+(require 'text-property-search)
 
 (defgroup fairlead nil "The coding agent Fairlead." :group 'tools)
 
@@ -152,6 +153,11 @@
   "Inserts a line of TEXT with a FACE; keys on it are about FILE."
   (insert (propertize (concat text "\n") 'face face 'fairlead-file file)))
 
+(defun fairlead--active-text (item)
+  "The text of a plan ITEM in progress; the model may leave out its active form."
+  (let ((active (plist-get item :activeForm)))
+    (if (string-empty-p active) (plist-get item :content) active)))
+
 (defun fairlead--draw-plan (session)
   "Inserts the plan of SESSION."
   (let ((plan (fairlead-session-plan session)))
@@ -161,7 +167,7 @@
     (seq-doseq (item (plist-get plan :items))
       (pcase (plist-get item :status)
         ("completed" (fairlead--row (concat "  ✓ " (plist-get item :content)) 'shadow))
-        ("in_progress" (fairlead--row (concat "  ▶ " (plist-get item :activeForm)) 'success))
+        ("in_progress" (fairlead--row (concat "  ▶ " (fairlead--active-text item)) 'success))
         (_ (fairlead--row (concat "  ○ " (plist-get item :content))))))))
 
 (defun fairlead--draw-files (session)
@@ -178,14 +184,21 @@
   "Draws the panel, if there is one."
   (when-let ((buffer (get-buffer "*fairlead*")) (session fairlead--current))
     (with-current-buffer buffer
-      (let ((inhibit-read-only t) (line (line-number-at-pos)))
+      (let ((inhibit-read-only t) (line (line-number-at-pos)) (file (get-text-property (point) 'fairlead-file)))
         (erase-buffer)
         (fairlead--draw-plan session)
         (fairlead--draw-files session)
         (fairlead--row "\nConversation" 'bold)
         (insert (fairlead-session-log session))
         (goto-char (point-min))
-        (forward-line (1- line))))))
+        (unless (and file (fairlead--goto-file (plist-get file :uri)))
+          (forward-line (1- line)))))))
+
+(defun fairlead--goto-file (uri)
+  "Moves to the row of the file at URI, which the next key is meant for; nil if there is none."
+  (let ((row (save-excursion
+               (text-property-search-forward 'fairlead-file uri (lambda (uri file) (equal uri (plist-get file :uri)))))))
+    (when row (goto-char (prop-match-beginning row)))))
 
 ;;;###autoload
 (defun fairlead ()

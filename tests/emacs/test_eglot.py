@@ -114,6 +114,48 @@ def test_a_task_is_seen_and_accepted(emacs: Emacs, files: Callable[[], dict[str,
     assert files() == AFTER
 
 
+def test_a_step_without_an_active_form_shows_its_content(emacs: Emacs, workspace: Path) -> None:
+    """The row of a step in progress is never empty."""
+    (workspace / "a.py").write_text("one = 1\n")
+    plan = {"todo": {"items": [{"content": "Change it", "status": "in_progress"}]}}
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (until '(shows "▶ Change it"))
+        """,
+        {"calls": [plan]},
+        {"text": "Done."},
+    )
+
+
+def test_the_cursor_of_the_panel_stays_on_its_file(emacs: Emacs, workspace: Path) -> None:
+    """When the plan grows, `a` still accepts the file that point was on."""
+    for name in ("a.py", "b.py"):
+        (workspace / name).write_text("one = 1\n")
+    items = PLAN["todo"]["items"]
+    edits = [{"edit_file": {"path": name, "old_text": "1", "new_text": "2"}} for name in ("a.py", "b.py")]
+    emacs(
+        """
+        (visit "a.py")
+        (run)
+        (on-line "b.py")
+        (fairlead-run "Plan it.")
+        (until '(shows "Planned."))
+        (until '(shows "Check it"))
+        (set-buffer "*fairlead*")
+        (fairlead-accept)
+        (until '(shows "Changes to review  1"))
+        """,
+        {"calls": [PLAN, *edits]},
+        {"text": "Done."},
+        {"calls": [{"todo": {"items": [*items, {"content": "Check it", "status": "pending"}]}}]},
+        {"text": "Planned."},
+    )
+    assert (workspace / "a.py").read_text() == "one = 1\n"
+    assert (workspace / "b.py").read_text() == "one = 2\n"
+
+
 def test_an_accept_can_be_undone(emacs: Emacs, files: Callable[[], dict[str, bytes]]) -> None:
     """An undo restores every byte, and rejecting the changes afterwards writes to no file."""
     emacs(
