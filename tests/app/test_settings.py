@@ -133,6 +133,15 @@ def test_a_language_server_can_be_added_changed_and_switched_off() -> None:
     assert "clangd" not in specs
 
 
+def test_a_users_command_for_typescript_needs_no_version() -> None:
+    """Fairlead uses `tsc` from version 7 on. A program that the user names is used in any version."""
+    found = [
+        read_settings({"languageServers": {"typescript": value}})[0].language_servers["typescript"]
+        for value in ({"command": ["tsgo", "--lsp", "--stdio"]}, {"languages": {".ts": "typescript"}})
+    ]
+    assert [(spec.command[0], spec.package) for spec in found] == [("tsgo", None), ("tsc", ("typescript", 7))]
+
+
 WRONG_SERVERS = [
     ("ty", True),
     ("x y", {"command": "ty server", "languages": {".py": "python"}}),

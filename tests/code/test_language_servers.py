@@ -64,11 +64,12 @@ class Language:
 
 LANGUAGES = {
     "basedpyright": Language(PYTHON, "pkg/base.py", (0, 4), "pkg/one.py", (2, 8)),
+    "typescript": Language(TYPESCRIPT, "base.ts", (0, 16), "one.ts", (1, 20)),
     "typescript-language-server": Language(TYPESCRIPT, "base.ts", (0, 16), "one.ts", (1, 20)),
     "clangd": Language(C, "base.h", (0, 4), "one.c", (2, 24), ("compute(1)", "compute(1, 1)"), "Too many arguments"),
     "gopls": Language(GO, "base/base.go", (2, 5), "one.go", (4, 16), ("Compute(1)", 'Compute("1")'), "cannot use"),
 }
-"""clangd and gopls are tested where they are installed."""
+"""clangd, gopls and TypeScript 7 are tested where they are installed."""
 PLACES: list[Where] = ["sandboxed", "workspace"]
 
 
@@ -140,6 +141,13 @@ IMPORTS = {
         "main.py",
         "import new\n\nprint(new.value)\n",
         "could not be resolved",
+    ),
+    "typescript": (
+        "new.ts",
+        "export const value = 1;\n",
+        "main.ts",
+        'import { value } from "./new";\nexport const twice = value * 2;\n',
+        "Cannot find module",
     ),
     "typescript-language-server": (
         "new.ts",

@@ -393,6 +393,13 @@ async def test_an_update_that_fails_ends_only_its_own_question(workspace: Path) 
         assert not first.is_running
 
 
+async def test_a_server_that_is_stopped_ends_itself(workspace: Path) -> None:
+    """It gets the messages of LSP for that, and is not killed. Those have no params, and TypeScript 7 refuses null."""
+    async with Started(project(workspace, "")) as servers:
+        server = await servers.server(workspace / "a.x")
+    assert server.process.process.returncode == 0
+
+
 async def test_no_server_starts_before_it_is_needed(workspace: Path) -> None:
     """Asking which servers there are starts none, and asks the user nothing."""
     started = project(workspace, "")

@@ -42,7 +42,7 @@ def receive() -> dict[str, Any]:
         if line.lower().startswith(b"content-length:"):
             length = int(line.split(b":")[1])
     if not length:
-        sys.exit(0)
+        sys.exit("the input ended without `exit`")
     return json.loads(sys.stdin.buffer.read(length))
 
 
@@ -161,6 +161,8 @@ def main(case: str) -> None:
             send({"id": number, "error": {"code": -32803, "message": "still loading"}})
         elif method == "textDocument/references":
             send({"id": number, "result": references(case)})
+        elif method == "shutdown" and "params" in message:  # as TypeScript 7 does
+            send({"id": number, "error": {"code": -32602, "message": "expected no params, got null"}})
         elif method == "exit":
             sys.exit(0)
         elif number is not None and method is not None:

@@ -1,7 +1,6 @@
 """A workspace with language servers, in a real folder, for tests of `code/servers`."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.code.servers.find import Programs
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import SessionServers
 from fairlead.code.servers.table import TABLE, ServerSpec
@@ -38,7 +38,8 @@ PARAMS = {"textDocument": {"uri": "file:///a.x"}, "position": {"line": 0, "chara
 def real(name: str) -> ServerSpec:
     """A server of the table. The setup installs those of TOOLS. For any other, skips the test if it is not on PATH."""
     spec = next(spec for spec in TABLE if spec.name == name)
-    program = TOOLS.get(name) or shutil.which(spec.command[0])
+    found = Programs(Path("/nowhere"), Clock()).find(spec.command[0], spec.package)
+    program = TOOLS.get(name) or (found and found.path)
     if program is None:
         pytest.skip(f"{spec.command[0]} is not installed")
     return replace(spec, command=(str(program), *spec.command[1:]))

@@ -59,4 +59,5 @@ def _spec(name: str, value: Any, path: str) -> ServerSpec:
     if not valid or (command and not languages):
         raise WrongValue(path, 'needs "languages" such as {".py": "python"}')
     options = given.get("initializationOptions", known.initialization_options)
-    return replace(known, command=tuple(command), languages=languages, initialization_options=options)
+    package = known.package if "command" not in given else None  # the user knows that the program is a server
+    return replace(known, command=tuple(command), languages=languages, initialization_options=options, package=package)

@@ -122,7 +122,7 @@ class Connection(JsonRPCClient):
         Raises:
             NoAnswer: the connection has ended or not started.
         """
-        self._send({"method": method, "params": params})
+        self._send({"method": method, **_given(params)})
 
     async def request(self, method: str, params: Any, seconds: float) -> Any:
         """Sends a request and returns the result. Cancelling the caller cancels the request.
@@ -134,7 +134,7 @@ class Connection(JsonRPCClient):
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            self._send({"id": number, "method": method, "params": params})
+            self._send({"id": number, "method": method, **_given(params)})
             async with asyncio.timeout(seconds):
                 return await answer
         except (TimeoutError, asyncio.CancelledError) as error:
@@ -227,6 +227,11 @@ class Connection(JsonRPCClient):
         code, text = error.get("code"), escape_to_one_line(str(error.get("message", "")))[:300]
         refusal = f"{self._name} could not answer: {text}"
         waiting.set_exception(Refused(refusal, code if isinstance(code, int) else 0))
+
+
+def _given(params: Any) -> dict[str, Any]:
+    """The part of a message with its params. Without params there is none: TypeScript's server refuses a null."""
+    return {} if params is None else {"params": params}
 
 
 async def _frame(stdout: asyncio.StreamReader) -> bytes:

@@ -171,7 +171,7 @@ class SessionServers:
     def _choose(self, path: Path) -> tuple[ServerSpec, Program] | None:
         """The first server for a file's language whose program is found, with the program; None if there is none."""
         for spec in server_specs(self._workspace.specs()):
-            program = self._programs.find(spec.command[0]) if spec.language_of(path) else None
+            program = self._programs.find(spec.command[0], spec.package) if spec.language_of(path) else None
             if program is not None:
                 return spec, program
         return None

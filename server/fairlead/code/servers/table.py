@@ -32,6 +32,12 @@ class ServerSpec:
     None: the server needs none.
     """
 
+    package: tuple[str, int] | None = None
+    """The npm package of the program, and the first major version that is a language server.
+
+    None: the program always is one.
+    """
+
     def __hash__(self) -> int:
         return hash((self.name, self.command))
 
@@ -76,6 +82,9 @@ _C = {
 }  # fmt: skip
 _OPEN_FILES = {"analysis": {"diagnosticMode": "openFilesOnly"}}
 
+TYPESCRIPT_7 = ServerSpec("typescript", ("tsc", "--lsp", "--stdio"), _TYPESCRIPT, package=("typescript", 7))
+"""From version 7 on, the compiler is also the language server, and typescript-language-server cannot use it."""
+
 TABLE = (
     ServerSpec(
         "basedpyright",
@@ -93,6 +102,7 @@ TABLE = (
         "source file",
         ("python", "pythonPath"),
     ),
+    TYPESCRIPT_7,
     ServerSpec(
         "typescript-language-server",
         ("typescript-language-server", "--stdio"),
