@@ -1,7 +1,7 @@
 """Asks about the code: the best provider first (`choice.py`). Only a language server is asked for problems."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -10,6 +10,7 @@ from fairlead.code import decode
 from fairlead.code.choice import who_answers
 from fairlead.code.decode import Place, Problem, Symbol
 from fairlead.code.provider import ADVICE, LanguageServer, LanguageServers, NoAnswer, Provider
+from fairlead.code.source import Source
 from fairlead.code.symbol_position import find_symbol
 from fairlead.code.workspace_edit import apply_workspace_edit
 from fairlead.json_values import fields_of
@@ -29,8 +30,6 @@ METHODS: dict[Relation, str] = {
 }
 FIX_KINDS = ("quickfix", "source.organizeImports", "source.fixAll", "refactor")
 MAX_NAMED = 3
-LONG_ANSWER = 1000
-"""A list with more items is decoded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,50 +48,6 @@ class Fix:
     title: str
     action: dict[str, Any]
     """LSP's `CodeAction`."""
-
-
-class _Source:
-    """A provider and the texts that it knows."""
-
-    def __init__(self, provider: Provider, read: Callable[[Path], str | None], shown: Mapping[Path, str]) -> None:
-        """
-        Args:
-            read: returns the latest text of a file, with the proposals if the provider is shown them, else without;
-                None: there is no file.
-            shown: the texts that the provider has as open documents when it is asked.
-        """
-        self.provider, self.read, self.shown = provider, read, shown
-
-    def text(self, path: Path, name: str) -> str:
-        """The latest text of a file, as `read` returns it.
-
-        Args:
-            name: the file's name in the error.
-
-        Raises:
-            NoAnswer: there is no such file for the provider.
-            WorkspaceError: it cannot be read as text.
-        """
-        text = self.read(path)
-        if text is None:
-            raise NoAnswer(f"{self.provider.name} does not know the file {name}.")
-        return text
-
-    async def request(self, method: str, params: dict[str, Any], decoder: Callable[[Any], T]) -> T:
-        """The decoded answer of a request.
-
-        Args:
-            decoder: converts the JSON. May be called in a thread.
-
-        Raises:
-            NoAnswer: the provider does not support the method or did not answer, or the answer is malformed.
-        """
-        if not self.provider.supports(method):
-            raise NoAnswer(f"{self.provider.name} does not offer this ({method}). Continue with search.")
-        answer = await self.provider.request(method, params)
-        if isinstance(answer, list) and len(cast("list[Any]", answer)) > LONG_ANSWER:
-            return await asyncio.to_thread(decode.read_answer, decoder, answer, self.provider.name)
-        return decode.read_answer(decoder, answer, self.provider.name)
 
 
 class CodeQueries:
@@ -142,7 +97,7 @@ class CodeQueries:
             ToolError: a file cannot be read, or the layer that the language server would run in cannot be made.
         """
 
-        async def ask(source: _Source) -> list[Place]:
+        async def ask(source: Source) -> list[Place]:
             params = self._position(source, path, symbol, line)
             if relation == "references":
                 params["context"] = {"includeDeclaration": True}
@@ -159,7 +114,7 @@ class CodeQueries:
             NoAnswer, ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> str:
+        async def ask(source: Source) -> str:
             params = self._position(source, path, symbol, line)
             return await source.request("textDocument/hover", params, decode.hover_text)
 
@@ -172,7 +127,7 @@ class CodeQueries:
             NoAnswer, ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> list[Symbol]:
+        async def ask(source: Source) -> list[Symbol]:
             params = {"textDocument": {"uri": path.as_uri()}}
             return await source.request(
                 "textDocument/documentSymbol", params, lambda answer: decode.symbols(answer, path)
@@ -190,7 +145,7 @@ class CodeQueries:
             NoAnswer, ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> list[Symbol]:
+        async def ask(source: Source) -> list[Symbol]:
             return await source.request("workspace/symbol", {"query": query}, decode.symbols)
 
         return await self._ask(near, ask)
@@ -205,7 +160,7 @@ class CodeQueries:
         await self._files.user_files.preload(path)
         return await self._problems(await self._server_source(path), path)
 
-    async def _problems(self, source: _Source, path: Path) -> list[Problem]:
+    async def _problems(self, source: Source, path: Path) -> list[Problem]:
         provider = cast("LanguageServer", source.provider)
         text = source.text(path, path.name)
         answer = (await provider.diagnostics([path])).get(path)
@@ -224,7 +179,7 @@ class CodeQueries:
             ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> list[FileEdit]:
+        async def ask(source: Source) -> list[FileEdit]:
             params = {**self._position(source, path, symbol, line), "newName": new_name}
             return await source.request("textDocument/rename", params, lambda edit: self._changes(source, edit))
 
@@ -238,7 +193,7 @@ class CodeQueries:
             ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> list[Fix]:
+        async def ask(source: Source) -> list[Fix]:
             return await self._fixes(source, path, line)
 
         return await self._ask(path, ask)
@@ -254,7 +209,7 @@ class CodeQueries:
             ToolError: as for `related`.
         """
 
-        async def ask(source: _Source) -> list[FileEdit]:
+        async def ask(source: Source) -> list[FileEdit]:
             offered = await self._fixes(source, path, line)
             chosen = next((fix.action for fix in offered if fix.title == title), None)
             if chosen is None:
@@ -269,7 +224,7 @@ class CodeQueries:
 
         return await self._ask(path, ask)
 
-    async def _fixes(self, source: _Source, path: Path, line: int) -> list[Fix]:
+    async def _fixes(self, source: Source, path: Path, line: int) -> list[Fix]:
         lines = split_lines(source.text(path, path.name))
         if not 1 <= line <= max(len(lines), 1):
             raise NoAnswer(f"{path.name} has no line {line}.")
@@ -286,7 +241,7 @@ class CodeQueries:
         offered = await source.request("textDocument/codeAction", params, decode.actions)
         return [Fix(action["title"], action) for action in offered]
 
-    def _changes(self, source: _Source, edit: Any) -> list[FileEdit]:
+    def _changes(self, source: Source, edit: Any) -> list[FileEdit]:
         """The changes of an LSP `WorkspaceEdit`; none if it is None.
 
         Raises:
@@ -322,7 +277,7 @@ class CodeQueries:
 
         return apply_workspace_edit(edit, read, source.provider.encoding) if edit is not None else []
 
-    def _position(self, source: _Source, path: Path, symbol: str, line: int | None) -> dict[str, Any]:
+    def _position(self, source: Source, path: Path, symbol: str, line: int | None) -> dict[str, Any]:
         """LSP's `TextDocumentPositionParams` for a symbol. Raises NoAnswer if it is not there (`find_symbol`)."""
         name = self._files.roots.relative(path)
         text = source.text(path, name)
@@ -331,7 +286,7 @@ class CodeQueries:
         position = {"line": row, "character": code_units(before, source.provider.encoding)}
         return {"textDocument": {"uri": path.as_uri()}, "position": position}
 
-    async def _ask(self, path: Path, ask: Callable[[_Source], Awaitable[Any]]) -> Answer[Any]:
+    async def _ask(self, path: Path, ask: Callable[[Source], Awaitable[Any]]) -> Answer[Any]:
         """The first answer that is not empty, else the first empty one.
 
         Args:
@@ -364,7 +319,7 @@ class CodeQueries:
             raise error
         return empty
 
-    async def _server_source(self, path: Path) -> _Source:
+    async def _server_source(self, path: Path) -> Source:
         """The language server for a file. Shows it this file and all proposed and open files, as the agent sees them.
 
         Raises:
@@ -376,15 +331,15 @@ class CodeQueries:
         if own is not None:
             texts[path] = own
         await server.show(texts)
-        return _Source(server, self._files.read, texts)
+        return Source(server, self._files.read, texts)
 
-    def _editor_source(self) -> _Source:
+    def _editor_source(self) -> Source:
         editor = self._editor()
         assert editor is not None
         user_files = self._files.user_files
         buffers = {path: user_files.buffer(path) for path in user_files.open_paths()}
         shown = {path: buffer.text for path, buffer in buffers.items() if buffer is not None}
-        return _Source(editor, self._files.current, shown)
+        return Source(editor, self._files.current, shown)
 
     def _files_unknown_to_editor(self, path: Path) -> list[Path]:
         """The paths with proposals, including deletions, in the language of a file. The editor does not know them."""
