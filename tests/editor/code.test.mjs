@@ -38,7 +38,8 @@ const COPY = Object.fromEntries(Object.entries(PROJECT).map(([name, text]) => [`
 const { extension, ask } = relayed();
 const editorTest = useAgent(
   [
-    { calls: [{ rename_symbol: { path: "src/shapes.ts", line: 7, symbol: "area", new_name: "surfaceArea" } }] },
+    // at a use; VS Code's own rename would only change this import
+    { calls: [{ rename_symbol: { path: "src/two.ts", line: 2, symbol: "area", new_name: "surfaceArea" } }] },
     { text: "Renamed." },
   ],
   {
@@ -88,7 +89,7 @@ const places = (workspace, { result, error }) => {
 };
 
 editorTest(
-  "a rename by the agent, as its first action and with all files closed, gives the same bytes as the editor's own",
+  "a rename by the agent, as its first action and with all files closed, gives the same bytes as the editor's own at the declaration",
   async ({ page, workspace }) => {
     const saved = (folder) => Object.fromEntries(SOURCES.map((name) => [name, read(workspace, `${folder}${name}`)]));
     await runTask(page, "Rename area");

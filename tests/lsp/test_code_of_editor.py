@@ -68,6 +68,28 @@ async def test_questions_reach_the_editor_as_lsp_requests(workspace: Path, repla
         assert asked["context"] == {"includeDeclaration": True}
 
 
+async def test_a_rename_of_an_imported_symbol_begins_at_its_declaration(workspace: Path, replay: Replay) -> None:
+    """At a use, VS Code's TypeScript would only give the import another name."""
+    (workspace / "a.ts").write_text("export const old = 1;\n")
+    (workspace / "b.ts").write_text('import { old } from "./a";\nold;\n')
+    base = (workspace / "a.ts").as_uri()
+    changes = {
+        base: [{"range": span(0, 13, 16), "newText": "new"}],
+        (workspace / "b.ts").as_uri(): [
+            {"range": span(row, at, at + 3), "newText": "new"} for row, at in [(0, 9), (1, 0)]
+        ],
+    }
+    answers: dict[str, Any] = {
+        "agent/editor/definition": lambda _: [{"targetUri": base, "targetSelectionRange": span(0, 13, 16)}],
+        "agent/editor/rename": lambda params: {"changes": changes} if params["textDocument"]["uri"] == base else None,
+    }
+    rename = ("rename_symbol", {"path": "b.ts", "line": 2, "symbol": "old", "new_name": "new"})
+    settings = replay(calls(rename), {"text": "."})
+    async with Client(workspace, settings=settings, capabilities=ABLE, answers=answers) as client:
+        await client.run()
+        assert results(client) == ["Proposed in 2 files:\na.ts: 1 line\nb.ts: 2 lines"]
+
+
 async def test_a_rename_is_proposed_exactly_as_answered(workspace: Path, replay: Replay) -> None:
     """A rename is proposed in all files, and nothing is written. The model reads where else the name occurs.
 

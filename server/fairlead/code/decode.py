@@ -93,14 +93,19 @@ def places(answer: Any) -> list[Place]:
     Raises:
         KeyError, TypeError, ValueError, AttributeError: the answer is something else.
     """
-    found: dict[Place, None] = {}
+    return list({Place(path, position["line"] + 1): None for path, position in positions(answer)})
+
+
+def positions(answer: Any) -> list[tuple[Path, dict[str, int]]]:
+    """Like `places`, but the start of each location as LSP's `Position`, in the order of the answer."""
+    found: list[tuple[Path, dict[str, int]]] = []
     for item in answer if is_list(answer) else [answer] if answer is not None else []:
         is_link = "targetUri" in item
         path = _path(item["targetUri"] if is_link else item["uri"])
         start = (item["targetSelectionRange"] if is_link else item["range"])["start"]
         if path is not None:
-            found[Place(path, read_count(start["line"]) + 1)] = None
-    return list(found)
+            found.append((path, {name: read_count(start[name]) for name in ("line", "character")}))
+    return found
 
 
 def hover_text(answer: Any) -> str:

@@ -1,18 +1,19 @@
 """Asks about the code: the best provider first (`choice.py`). Only a language server is asked for problems."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from fairlead.code import decode
 from fairlead.code.choice import who_answers
+from fairlead.code.declaration import find_declaration
 from fairlead.code.decode import Place, Problem, Symbol
 from fairlead.code.provider import ADVICE, LanguageServer, LanguageServers, NoAnswer, Provider
 from fairlead.code.source import Source
 from fairlead.code.symbol_position import find_symbol
-from fairlead.code.workspace_edit import apply_workspace_edit
+from fairlead.code.workspace_edit import apply_workspace_edit, changes_at
 from fairlead.json_values import fields_of
 from fairlead.positions import code_units
 from fairlead.text_lines import split_lines, without_line_ending
@@ -180,10 +181,28 @@ class CodeQueries:
         """
 
         async def ask(source: Source) -> list[FileEdit]:
-            params = {**self._position(source, path, symbol, line), "newName": new_name}
+            use = self._position(source, path, symbol, line)
+            declared = await find_declaration(self._files, source, path, use)
+            if declared is not None:
+                declaration, target = declared
+                if source.provider is not self._editor():
+                    source = await self._server_source(path, target)
+                edit = await self._rename_at(source, declaration, new_name)
+                if edit is not None and decode.read_answer(
+                    lambda edit: changes_at(edit, path, use["position"]), edit, source.provider.name
+                ):
+                    return decode.read_answer(lambda edit: self._changes(source, edit), edit, source.provider.name)
+            params = {**use, "newName": new_name}
             return await source.request("textDocument/rename", params, lambda edit: self._changes(source, edit))
 
         return await self._ask(path, ask)
+
+    async def _rename_at(self, source: Source, declaration: Mapping[str, Any], new_name: str) -> Any:
+        """LSP's `WorkspaceEdit`; None if the provider does not rename the symbol there, as in a library."""
+        try:
+            return await source.request("textDocument/rename", {**declaration, "newName": new_name}, lambda edit: edit)
+        except NoAnswer:
+            return None
 
     async def fixes(self, path: Path, line: int) -> Answer[Sequence[Fix]]:
         """The changes that a provider offers for a line, counted from 1: quick fixes, refactorings, sorted imports.
@@ -319,17 +338,18 @@ class CodeQueries:
             raise error
         return empty
 
-    async def _server_source(self, path: Path) -> Source:
-        """The language server for a file. Shows it this file and all proposed and open files, as the agent sees them.
+    async def _server_source(self, path: Path, *others: Path) -> Source:
+        """The language server for a file. Shows it the given, the proposed and the open files, as the agent sees them.
 
         Raises:
             ToolError: as for `related`.
         """
         server = await self.servers.server(path)
         texts = {file: text for file, text in self._files.texts_not_on_disk() if text is not None}
-        own = self._files.read(path)
-        if own is not None:
-            texts[path] = own
+        for file in (path, *others):
+            text = self._files.read(file)
+            if text is not None:
+                texts[file] = text
         await server.show(texts)
         return Source(server, self._files.read, texts)
 

@@ -1,14 +1,22 @@
 """Finds a symbol by its text and line, because models cannot count columns."""
 
 import re
+from collections.abc import Mapping
 
 from fairlead.code.provider import NoAnswer
+from fairlead.positions import offset_at
 from fairlead.text_lines import split_lines, without_line_ending
 
 NEARBY = 3
 """How many lines the symbol may be away from the line that the model gave."""
 MAX_SHOWN = 12
 """How many line numbers an error names."""
+
+
+def name_at(text: str, position: Mapping[str, int], encoding: str) -> str:
+    """The name that begins at LSP's `position`; "" if there is none."""
+    found = re.match(r"[\w$]+", text[offset_at(split_lines(text), dict(position), encoding) :])
+    return found.group() if found is not None else ""
 
 
 def find_symbol(text: str, name: str, symbol: str, line: int | None) -> tuple[int, int]:

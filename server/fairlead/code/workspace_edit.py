@@ -69,6 +69,20 @@ def apply_workspace_edit(edit: Any, read: Callable[[Path], str | None], encoding
     return [_change(each) for each in found.values() if each.new != each.old or each.is_moved]
 
 
+def changes_at(edit: Any, path: Path, position: Mapping[str, int]) -> bool:
+    """Whether an edit has a change of text that begins at LSP's `position` in a file.
+
+    Raises:
+        KeyError, TypeError, AttributeError: it is not a workspace edit.
+    """
+    return any(
+        file_path(operation["textDocument"]["uri"]) == path and each["range"]["start"] == position
+        for operation in _operations(edit)
+        if operation.get("kind") is None
+        for each in operation["edits"]
+    )
+
+
 def _operations(edit: Any) -> list[Any]:
     if not is_object(edit):
         raise TypeError("not a workspace edit")
