@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 from fairlead.code.provider import NoAnswer
+from fairlead.code.queries import CodeQueries
 from fairlead.code.servers.server import Seconds
 from fairlead.code.servers.servers import PAUSES
 from fairlead.code.servers.table import ServerSpec
 from fairlead.errors import ToolError
+from fairlead.lsp.documents import Documents
 from fairlead.shell.direct import DirectBox, DirectLayer
 from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Limits, View, Where
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.process import ServiceProcess
+from fairlead.workspace.files import Files
 from fairlead.workspace.limited import NICE
 from fairlead.workspace.paths import Roots
 from support.bad_server import ASKED
@@ -178,6 +181,27 @@ async def test_a_question_about_all_files_waits_for_the_first_report(workspace: 
         server.connection.notify("test/read", {})
         assert len(await asking) == 1
         assert len(await server.request("textDocument/references", PARAMS)) == 1
+
+
+async def test_an_empty_answer_from_a_server_that_reads_the_workspace_is_asked_for_again(workspace: Path) -> None:
+    """Also for questions about one place, such as a definition, which need other files."""
+    async with Started(project(workspace, "reads at the first question")) as servers:
+        server = await servers.server(workspace / "a.x")
+        assert len(await server.request("textDocument/definition", PARAMS)) == 1
+        assert server.unfinished == ""
+
+
+async def test_nothing_found_is_not_said_while_a_server_is_busy(workspace: Path) -> None:
+    """After the time limit, the model reads what the server is still doing, in place of a final answer."""
+    started = project(workspace, "never finishes reading")
+    async with Started(started, seconds=Seconds(scan=0.3, report=0.1)) as servers:
+        queries = CodeQueries(Files(Roots.of(workspace), Documents()), servers, lambda: None)
+        found = await queries.related("definition", workspace / "a.x", "x", 1)
+        assert (list(found.value), found.is_complete) == ([], False)
+        assert found.note == ("Nothing was found yet: bad is still busy (Reading\\n). Ask again later, or use search.")
+        found = await queries.related("references", workspace / "a.x", "x", 1)
+        assert len(found.value) == 1
+        assert found.note.startswith("There may be more: bad is still busy")
 
 
 async def test_fault_97_problems_arrive_when_typescripts_command_is_refused(workspace: Path) -> None:

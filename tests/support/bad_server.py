@@ -88,9 +88,24 @@ def ask() -> list[Any]:
 
 def read_workspace() -> None:
     """Reports the beginning and the end of a reading of the workspace, and counts one more file as read."""
-    for kind in ("begin", "end"):
-        send({"method": "$/progress", "params": {"token": "scan", "value": {"kind": kind, "title": "Reading"}}})
+    report_reading("begin")
+    report_reading("end")
     read.append("a.x")
+
+
+def answer_while_reading(case: str, number: Any) -> None:
+    """Answers with nothing until this server has read the workspace. It begins at the first question."""
+    is_new = not read
+    if is_new:
+        report_reading("begin")
+    send({"id": number, "result": [HERE] if read else None})
+    if is_new and case != "never finishes reading":
+        report_reading("end")
+        read.append("a.x")
+
+
+def report_reading(kind: str) -> None:
+    send({"method": "$/progress", "params": {"token": "scan", "value": {"kind": kind, "title": "Reading\n"}}})
 
 
 def references(case: str) -> Any:
@@ -110,7 +125,7 @@ def references(case: str) -> Any:
 
 
 def capabilities(case: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"textDocumentSync": 1, "referencesProvider": True}
+    found: dict[str, Any] = {"textDocumentSync": 1, "referencesProvider": True, "definitionProvider": True}
     if case == "refuses TypeScript's requests":
         found["executeCommandProvider"] = {"commands": ["typescript.tsserverRequest"]}
     if case == "loads at the first question":
@@ -157,6 +172,8 @@ def main(case: str) -> None:
             continue
         elif method == "$/cancelRequest":
             print(f"cancelled {message['params']['id']}", file=sys.stderr, flush=True)
+        elif method == "textDocument/definition":
+            answer_while_reading(case, number)
         elif method == "textDocument/references" and case == "refuses":
             send({"id": number, "error": {"code": -32803, "message": "still loading"}})
         elif method == "textDocument/references":

@@ -15,7 +15,7 @@ from fairlead.errors import ToolError
 class LineServer:
     """Knows the shown texts. `unchecked` are texts that it never checks in time."""
 
-    name, encoding = "lines", "utf-16"
+    name, encoding, unfinished = "lines", "utf-16", ""
 
     def __init__(self) -> None:
         self.texts: Mapping[Path, str] = {}

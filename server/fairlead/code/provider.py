@@ -46,6 +46,11 @@ class Provider(Protocol):
 class LanguageServer(Provider, Protocol):
     """A provider that also knows proposed texts, which are in no file."""
 
+    @property
+    def unfinished(self) -> str:
+        """What it is still doing after its start, such as "Indexing", so that answers may be incomplete; else ""."""
+        ...
+
     async def show(self, texts: Mapping[Path, str]) -> None:
         """Opens files as documents with these texts, and closes all others. Ignores files of other languages.
 

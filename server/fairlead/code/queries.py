@@ -40,6 +40,8 @@ class Answer(Generic[T]):
     value: T
     note: str = ""
     """A note for the model about the answer; empty if there is none."""
+    is_complete: bool = True
+    """False: the provider may find more later, and the note says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class CodeQueries:
                 params["context"] = {"includeDeclaration": True}
             return await source.request(METHODS[relation], params, decode.places)
 
-        return await self._ask(path, ask)
+        return await self._ask(path, ask, in_all_files=relation != "definition")
 
     async def hover(self, path: Path, symbol: str, line: int | None) -> Answer[str]:
         """The type, the signature and the documentation of a symbol, if known, in Markdown. May be empty.
@@ -149,7 +151,7 @@ class CodeQueries:
         async def ask(source: Source) -> list[Symbol]:
             return await source.request("workspace/symbol", {"query": query}, decode.symbols)
 
-        return await self._ask(near, ask)
+        return await self._ask(near, ask, in_all_files=True)
 
     async def problems(self, path: Path) -> Sequence[Problem]:
         """The problems in a file as the agent sees it, according to a language server.
@@ -195,7 +197,7 @@ class CodeQueries:
             params = {**use, "newName": new_name}
             return await source.request("textDocument/rename", params, lambda edit: self._changes(source, edit))
 
-        return await self._ask(path, ask)
+        return await self._ask(path, ask, in_all_files=True)
 
     async def _rename_at(self, source: Source, declaration: Mapping[str, Any], new_name: str) -> Any:
         """LSP's `WorkspaceEdit`; None if the provider does not rename the symbol there, as in a library."""
@@ -305,12 +307,15 @@ class CodeQueries:
         position = {"line": row, "character": code_units(before, source.provider.encoding)}
         return {"textDocument": {"uri": path.as_uri()}, "position": position}
 
-    async def _ask(self, path: Path, ask: Callable[[Source], Awaitable[Any]]) -> Answer[Any]:
-        """The first answer that is not empty, else the first empty one.
+    async def _ask(
+        self, path: Path, ask: Callable[[Source], Awaitable[Any]], *, in_all_files: bool = False
+    ) -> Answer[Any]:
+        """The first answer that is not empty, else the first empty one; of these, rather one that is not complete.
 
         Args:
             path: the file whose language and proposals decide who is asked.
             ask: asks one provider.
+            in_all_files: whether an answer that is not empty can lack the files that a server has not read yet.
 
         Raises:
             NoAnswer: there was no answer. The message is that of the last provider that was asked.
@@ -330,10 +335,13 @@ class CodeQueries:
             except NoAnswer as latest:
                 error = latest
                 continue
-            answer = Answer(found, self._note(unknown) if who == "editor" else "")
+            if who == "server":
+                answer = _server_answer(found, cast("LanguageServer", source.provider), in_all_files=in_all_files)
+            else:
+                answer = Answer(found, self._note(unknown))
             if len(found):
                 return answer
-            empty = empty or answer
+            empty = answer if empty is None or not answer.is_complete else empty
         if empty is None:
             raise error
         return empty
@@ -376,3 +384,13 @@ class CodeQueries:
             return ""
         shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
         return f"(From the user's editor, which does not know your proposed edits to {shown}.)"
+
+
+def _server_answer(found: Any, server: LanguageServer, *, in_all_files: bool) -> Answer[Any]:
+    """The answer of a language server, which knows all texts, but may still be reading them."""
+    busy = server.unfinished
+    if not busy or (len(found) and not in_all_files):
+        return Answer(found)
+    what = "There may be more" if len(found) else "Nothing was found yet"
+    note = f"{what}: {server.name} is still busy ({busy}). Ask again later, or use search."
+    return Answer(found, note, is_complete=False)

@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.code.provider import NoAnswer
-from fairlead.code.queries import CodeQueries, Relation
+from fairlead.code.queries import Answer, CodeQueries, Relation
 from fairlead.code.render import render_hover, render_places, render_symbols
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
@@ -85,22 +85,22 @@ class Code:
         symbol, line = input.get("symbol") or "", input.get("line")
         if action in RELATIONS:
             related = await self._queries.related(cast("Relation", action), path, symbol, line)
-            return _text(await render_places(self._files, related.value), related.note)
+            return _text(await render_places(self._files, related.value), related)
         if action == "hover":
             hover = await self._queries.hover(path, symbol, line)
-            return _text(render_hover(hover.value), hover.note)
+            return _text(render_hover(hover.value), hover)
         if action == "symbols":
             symbols = await self._queries.symbols(path)
-            return _text(render_symbols(self._files.roots.relative, symbols.value, of_file=True), symbols.note)
+            return _text(render_symbols(self._files.roots.relative, symbols.value, of_file=True), symbols)
         fixes = await self._queries.fixes(path, input["line"])
-        return _text("\n".join(f"- {fix.title}" for fix in fixes.value), fixes.note)
+        return _text("\n".join(f"- {fix.title}" for fix in fixes.value), fixes)
 
     async def _find_symbols(self, query: str, given: str | None) -> str:
         near = self._files.roots.resolve(given) if given else await self._path_in_main_language()
         found = await self._queries.find_symbols(query, near)
         is_secret, roots = self._files.secret_filter(), self._files.roots
         symbols = [symbol for symbol in found.value if not is_secret(roots.relative(symbol.place.path))]
-        return _text(render_symbols(roots.relative, symbols, of_file=False), found.note)
+        return _text(render_symbols(roots.relative, symbols, of_file=False), found)
 
     async def _path_in_main_language(self) -> Path:
         """A path in the language to ask about if the model named no path.
@@ -129,5 +129,7 @@ class Code:
         raise NoAnswer("No editor or language server knows the symbols of this workspace. Use search.")
 
 
-def _text(text: str, note: str) -> str:
-    return "\n".join(part for part in (text or "Nothing found.", note) if part)
+def _text(text: str, answer: Answer[Any]) -> str:
+    if not text and answer.is_complete:
+        text = "Nothing found."
+    return "\n".join(part for part in (text, answer.note) if part)

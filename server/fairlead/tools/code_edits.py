@@ -100,13 +100,18 @@ async def propose(files: Files, found: Answer[Sequence[FileEdit]], call: Running
         ToolError: nothing would change, or a change cannot be proposed.
     """
     if not found.value:
-        raise ToolError("This would change nothing.")
+        raise ToolError("This would change nothing." if found.is_complete else found.note)
     await files.propose_all(found.value, call.author)
     call.changed_paths = [str(path) for edit in found.value for path in dict.fromkeys((edit.path, edit.target))]
     lines = [_line(files, edit) for edit in found.value[:MAX_LISTED]]
     more = len(found.value) - len(lines)
     return "\n".join(
-        [f"Proposed in {count_of(len(found.value), 'file')}:", *lines, *([f"(and {more:,} more)"] if more else [])]
+        [
+            f"Proposed in {count_of(len(found.value), 'file')}:",
+            *lines,
+            *([f"(and {more:,} more)"] if more else []),
+            *([found.note] if found.note else []),
+        ]
     )
 
 

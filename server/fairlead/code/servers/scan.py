@@ -5,10 +5,13 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from fairlead.display import escape_to_one_line
 from fairlead.json_values import fields_of
 
 MAX_WORKING = 1_000
 """How many pieces of work are followed at once. More are ignored."""
+MAX_TITLE = 80
+"""How many characters of a title are kept."""
 
 
 class WorkspaceScan:
@@ -25,17 +28,29 @@ class WorkspaceScan:
         self._message, self._listed = message, not message
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._report_deadline = 0.0
-        self._working: set[str] = set()
+        self._working: dict[str, str] = {}
+        """The titles of the reported work, by its token."""
         self._reported = asyncio.Event()
         """Set once the server has reported work or the time for that is over; from the start if `message` is given."""
         self._done = asyncio.Event()
         self._loaded = asyncio.Event()
         self._loaded.set()
+        self.finished = 0
+        """How often all work was finished. What the server answered before may be incomplete."""
         self.loading_reports = 0
         """How often the server has reported that it is loading the workspace. Answers from that time are incomplete."""
         if message:
             self._reported.set()
         self._update()
+
+    @property
+    def unfinished(self) -> str:
+        """What the server is still doing, as far as it reports that; empty: nothing."""
+        if not self._loaded.is_set():
+            return "loading the workspace"
+        if self._working:
+            return next(iter(self._working.values()))
+        return "" if self._listed else "listing the workspace's files"
 
     def expect_report(self, seconds: float) -> None:
         """Call it when the server is ready. For `seconds` from then on, `wait` waits for the first report of work."""
@@ -48,12 +63,13 @@ class WorkspaceScan:
 
     def on_progress(self, params: Mapping[str, Any]) -> None:
         """Call it with each report of work (LSP 3.18, `$/progress`)."""
-        token, kind = str(params.get("token"))[:200], fields_of(params.get("value")).get("kind")
+        token, value = str(params.get("token"))[:200], fields_of(params.get("value"))
+        kind = value.get("kind")
         if kind == "begin" and len(self._working) < MAX_WORKING:
-            self._working.add(token)
+            self._working[token] = escape_to_one_line(str(value.get("title") or "working"))[:MAX_TITLE]
             self._reported.set()
         elif kind == "end":
-            self._working.discard(token)
+            self._working.pop(token, None)
         self._update()
 
     def on_status(self, params: Mapping[str, Any]) -> None:
@@ -65,7 +81,12 @@ class WorkspaceScan:
             self._loaded.set()
 
     def _update(self) -> None:
-        self._done.set() if self._listed and not self._working else self._done.clear()
+        was_done = self._done.is_set()
+        if self._listed and not self._working:
+            self._done.set()
+            self.finished += not was_done
+        else:
+            self._done.clear()
 
     async def wait(self) -> None:
         """Returns when the server has read the workspace and reports no work, or the time is over."""

@@ -132,6 +132,10 @@ class Server:
             return bool(fields_of(self._capabilities.get("codeActionProvider")).get("resolveProvider"))
         return bool(self._capabilities.get(capability_of(method))) or method in self._registered.values()
 
+    @property
+    def unfinished(self) -> str:
+        return self._scan.unfinished
+
     async def initialize(self) -> None:
         """Initializes the server. Call it once, before everything else.
 
@@ -164,18 +168,32 @@ class Server:
             if method in _ABOUT_ALL_FILES:
                 await self._scan.wait()
                 await self._wait_until_checked()
-            left = _RETRIES
-            while True:
-                await self._wait_until_loaded()
-                reports = self._scan.loading_reports
-                try:
-                    answer = await self.connection.request(method, params, self._seconds.request)
-                    if reports == self._scan.loading_reports or not left:
-                        return answer
-                except Refused as error:
-                    if error.code not in _RETRIED or not left:
-                        raise
-                left -= 1
+            answer = None
+            for _ in range(_RETRIES):
+                finished = self._scan.finished
+                answer = await self._loaded_answer(method, params)
+                if not answer:
+                    await self._scan.wait()
+                elif method not in _ABOUT_ALL_FILES:
+                    break
+                if finished == self._scan.finished:
+                    break
+            return answer
+
+    async def _loaded_answer(self, method: str, params: dict[str, Any]) -> Any:
+        """The answer to a request that the server did not refuse, or answer, while it was loading the workspace."""
+        left = _RETRIES
+        while True:
+            await self._wait_until_loaded()
+            reports = self._scan.loading_reports
+            try:
+                answer = await self.connection.request(method, params, self._seconds.request)
+                if reports == self._scan.loading_reports or not left:
+                    return answer
+            except Refused as error:
+                if error.code not in _RETRIED or not left:
+                    raise
+            left -= 1
 
     async def _wait_until_loaded(self) -> None:
         try:
