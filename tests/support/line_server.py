@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.code.provider import LanguageServer
+from fairlead.code.provider import LanguageServer, MissingServer
 from fairlead.errors import ToolError
 
 
@@ -78,6 +78,9 @@ class LineServers:
 
     def suffixes(self) -> Collection[str]:
         return [".x"]
+
+    def missing(self) -> Collection[MissingServer]:
+        return ()
 
     async def aclose(self) -> None:
         """Does nothing, because there is no process to end."""

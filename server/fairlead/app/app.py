@@ -101,6 +101,7 @@ class App:
             Settings(),
             CommandLayers(storage or state_folder(), front_end.show_warning),
             self._choose_small_model,
+            warn_once=self._warn_once,
             watch=self._watcher.watch,
             journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),
@@ -211,9 +212,7 @@ class App:
         if (spec and spec.reports_cost) or choice.facts.price or choice.listed.price or price_of(name):
             return
         text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
-        if text not in self._reported:
-            self._reported.add(text)
-            self._front_end.show_warning(f"{text} Set budget.tokens or budget.minutes instead.")
+        self._warn_once(f"{text} Set budget.tokens or budget.minutes instead.")
 
     def prepare_exit(self) -> None:
         """Runs that end from now on count as interrupted."""
@@ -243,6 +242,11 @@ class App:
         endpoint = small.endpoint or self._choose_model(selection).endpoint.name
         choice = self._choose_model(ModelSelection(endpoint, small.model))
         return replace(choice, endpoint=replace(choice.endpoint, effort=None))  # its work needs little thought
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._reported:
+            self._reported.add(text)
+            self._front_end.show_warning(text)
 
     def _changed_on_disk(self, paths: Collection[Path]) -> None:
         self.sessions.observe(paths)

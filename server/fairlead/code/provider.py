@@ -1,6 +1,7 @@
 """The port for LSP's language requests. The user's editor answers them, or a language server that Fairlead starts."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -72,6 +73,17 @@ class LanguageServer(Provider, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class MissingServer:
+    """A language server in the user's settings whose program is not found."""
+
+    name: str
+    program: str
+    """As in the settings."""
+    suffixes: frozenset[str]
+    """Those of the files that it would be asked about, such as `.py`."""
+
+
 class LanguageServers(Protocol):
     """Language servers, which start when they are needed."""
 
@@ -91,6 +103,10 @@ class LanguageServers(Protocol):
 
     def suffixes(self) -> Collection[str]:
         """The suffixes of the files that a server could be started for, such as `.py`. Starts nothing."""
+        ...
+
+    def missing(self) -> Collection[MissingServer]:
+        """The servers in the user's settings that cannot be started, because their programs are not found."""
         ...
 
     async def aclose(self) -> None:

@@ -1,7 +1,7 @@
 """Asks about the code: the best provider first (`choice.py`). Only a language server is asked for problems."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -56,12 +56,19 @@ class Fix:
 class CodeQueries:
     """The questions of one session about the code."""
 
-    def __init__(self, files: Files, servers: LanguageServers, editor: Callable[[], Provider | None]) -> None:
+    def __init__(
+        self,
+        files: Files,
+        servers: LanguageServers,
+        editor: Callable[[], Provider | None],
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
         """
         Args:
             editor: returns the user's editor; None if it does not answer questions about code.
+            warn: tells the user something that is true for the whole process.
         """
-        self._files, self.servers, self._editor = files, servers, editor
+        self._files, self.servers, self._editor, self._warn = files, servers, editor, warn
         self._has_files = False
 
     @property
@@ -77,15 +84,25 @@ class CodeQueries:
     async def update_can_answer(self) -> None:
         """Updates `can_answer`: finds out whether the workspace has a file that a language server knows.
 
+        Tells the user about each server in the settings that is needed for such a file, and whose program is not found.
+
         Raises:
             WorkspaceError: the files cannot be listed, for example because ripgrep is missing.
         """
         suffixes = self.servers.suffixes()
         has_files_of_servers = any(Path(each.target).suffix in suffixes for each in self._files.changes)
         if suffixes and not has_files_of_servers:
-            found = await asyncio.gather(*(has_files(suffixes, folder) for folder in self._files.roots.paths))
-            has_files_of_servers = any(found)
+            has_files_of_servers = await self._has_files_with(suffixes)
         self._has_files = has_files_of_servers
+        for server in self.servers.missing():
+            if await self._has_files_with(server.suffixes):
+                self._warn(
+                    f"The program “{server.program}” of the language server “{server.name}” (setting languageServers) "
+                    "was found neither in the workspace nor on PATH. Install it, or set its full path in the setting."
+                )
+
+    async def _has_files_with(self, suffixes: Collection[str]) -> bool:
+        return any(await asyncio.gather(*(has_files(suffixes, folder) for folder in self._files.roots.paths)))
 
     async def related(self, relation: Relation, path: Path, symbol: str, line: int | None) -> Answer[Sequence[Place]]:
         """The places that are related to a symbol. References include its declaration.

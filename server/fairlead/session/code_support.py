@@ -19,14 +19,16 @@ class CodeSupport:
         servers: SessionLanguageServers,
         editor: Callable[[], Provider | None],
         check_seconds: Callable[[], float],
+        warn: Callable[[str], None],
     ) -> None:
         """
         Args:
             editor: returns the user's editor; None if it does not answer questions about code.
             check_seconds: returns the time limit of a check for new errors; 0 turns these checks off.
+            warn: tells the user something that is true for the whole process.
         """
         self._servers = servers
-        self.queries = CodeQueries(files, servers, editor)
+        self.queries = CodeQueries(files, servers, editor, warn)
         self.problems = ProposedProblems(files, servers, check_seconds)
 
     async def update_report(self, plan: PlanningState) -> None:

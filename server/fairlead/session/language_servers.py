@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from fairlead.code.provider import LanguageServer, LanguageServers, NoAnswer
+from fairlead.code.provider import LanguageServer, LanguageServers, MissingServer, NoAnswer
 from fairlead.code.servers.table import ServerSpec
 from fairlead.gate.gate import Gate
 from fairlead.session.commands import SessionCommands
@@ -99,6 +99,11 @@ class FolderServers:
 
     def suffixes(self) -> Collection[str]:
         return {suffix for root in self._files.roots.folders for suffix in self._of(root).suffixes()}
+
+    def missing(self) -> Collection[MissingServer]:
+        """Those that are missing in all folders: a folder's environment may have a program that others lack."""
+        found = [set(self._of(root).missing()) for root in self._files.roots.folders]
+        return set[MissingServer].intersection(*found) if found else ()
 
     async def aclose(self) -> None:
         await asyncio.gather(*(servers.aclose() for servers in self._by_folder.values()))

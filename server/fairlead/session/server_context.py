@@ -39,6 +39,8 @@ class ServerContext:
     """Seconds since an arbitrary start, for durations."""
     now: Callable[[], float] = time.time
     """Seconds since the epoch."""
+    warn_once: Callable[[str], None] = lambda _: None
+    """Tells the user something, unless the same text was already shown since the start."""
     watch: Callable[[Path], None] = lambda _: None
     """Called with each file whose changes on disk matter."""
     journals: Journals = field(default_factory=Journals)

@@ -76,7 +76,11 @@ class Session:
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
-            self.files, servers, lambda: context.editor_code, lambda: context.settings.check.new_errors_seconds
+            self.files,
+            servers,
+            lambda: context.editor_code,
+            lambda: context.settings.check.new_errors_seconds,
+            context.warn_once,
         )
         self.evidence = SessionEvidence(
             self.files, self.plan, self._code.problems, lambda: context.settings, context.clock, self.publish

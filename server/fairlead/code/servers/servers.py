@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fairlead.code.provider import ADVICE, NoAnswer
+from fairlead.code.provider import ADVICE, MissingServer, NoAnswer
 from fairlead.code.servers.find import Program, Programs, find_python
 from fairlead.code.servers.server import Seconds, Server
 from fairlead.code.servers.table import ServerSpec, server_specs
@@ -124,6 +124,13 @@ class SessionServers:
     def suffixes(self) -> Collection[str]:
         known = {suffix for spec in server_specs(self._workspace.specs()) for suffix in spec.languages}
         return {suffix for suffix in known if self.name_for(Path(f"a{suffix}"))}
+
+    def missing(self) -> Collection[MissingServer]:
+        return {
+            MissingServer(spec.name, spec.command[0], frozenset(spec.languages))
+            for spec in self._workspace.specs()
+            if spec.command and spec.package is None and self._programs.find(spec.command[0]) is None
+        }
 
     async def server(self, path: Path) -> Server:
         found = self._choose(path)
