@@ -178,6 +178,11 @@ def test_a_command_gets_the_variables_that_the_user_names(records: Records) -> N
     assert run_plain("verify", records.path, "--workspace", records.workspace, SHELL_TEST_MODE="full").code == 1
     options = ("--workspace", records.workspace, "--pass-variable", "SHELL_TEST_*")
     assert run_plain("verify", records.path, *options, SHELL_TEST_MODE="full").code == 0
+    config = records.path.with_name("config.json")
+    config.write_text('{"bash": {"passVariables": ["SHELL_TEST_*"], "timeoutSeconds": "long"}}')
+    options = ("--workspace", records.workspace, "--config", config)
+    ended = run_plain("verify", records.path, *options, SHELL_TEST_MODE="full")
+    assert (ended.code, "bash.timeoutSeconds must be" in ended.out) == (0, True)
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from fairlead.agent.model import Request, Retrying
 from fairlead.app.endpoint import Credentials, choose_endpoint, default_endpoint, endpoint_specs
 from fairlead.app.model_catalog import EndpointModels, ModelCatalog
-from fairlead.app.settings import read_settings
+from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
@@ -117,9 +117,9 @@ class App:
         self.context.settings, problems = read_settings(given, self.context.settings)
         own = (spec.key_variables for spec in self.context.settings.endpoints.values())
         os.environ[KEY_VARIABLES] = ",".join(name for names in own for name in names)  # keeps them from commands
-        new = [problem.removesuffix(".") for problem in problems if problem not in self._reported]
+        new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(problems)
-        return f"Some values in Fairlead's settings are ignored: {'; '.join(new)}." if new else ""
+        return ignored_values(new) if new else ""
 
     def prepare(self) -> None:
         """Prepares the first run, and opens the workspace."""

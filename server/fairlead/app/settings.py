@@ -3,7 +3,7 @@
 In lists, in `languageServers` and in `endpoints`, only the wrong entries are left out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, cast, get_origin, get_type_hints
 
@@ -50,13 +50,22 @@ def read_settings(given: Any, before: Settings = DEFAULTS) -> tuple[Settings, li
         if SECTION in given:
             given, name = given[SECTION], SECTION
     if is_object(given):
-        return _read(given, before, "", problems), problems
+        return _read(given, before, "", problems, is_only_ours=name == SECTION), problems
     # [] is an empty table in Lua
     return before, [] if given is None or given == [] else [f"{name} must be an object"]
 
 
-def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
-    """`before` with the given values. None and wrong values mean the default. Adds to `problems`."""
+def ignored_values(problems: Iterable[str]) -> str:
+    """The message for the user about problems in the settings."""
+    return f"Some values in Fairlead's settings are ignored: {'; '.join(each.removesuffix('.') for each in problems)}."
+
+
+def _read(given: Any, before: Any, prefix: str, problems: list[str], *, is_only_ours: bool = True) -> Any:
+    """`before` with the given values. None and wrong values mean the default. Adds to `problems`.
+
+    Args:
+        is_only_ours: False: an unknown object may be the section of another server.
+    """
     kind = cast("type[Any]", type(before))
     if given is None:
         return kind()
@@ -67,8 +76,7 @@ def _read(given: Any, before: Any, prefix: str, problems: list[str]) -> Any:
         return kind()
     given, hints, defaults = _nested(given), get_type_hints(kind), kind()
     names = dict(names_of(kind))
-    # at the top level, an unknown object may be the section of another server
-    unknown = [name for name in given if name not in names and (prefix or not is_object(given[name]))]
+    unknown = [name for name in given if name not in names and (is_only_ours or not is_object(given[name]))]
     problems += [f"{prefix}{name} is not a setting" for name in unknown]
     values: dict[str, Any] = {}
     for name, attribute in names.items():

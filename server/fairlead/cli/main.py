@@ -3,14 +3,17 @@
 import argparse
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from fairlead import __version__
 from fairlead.agent.errors import ModelError
+from fairlead.app.endpoint import endpoint_specs
+from fairlead.app.settings import read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.client import StartServer, spawn_server
+from fairlead.cli.config import BadConfig, read_config, with_options
 from fairlead.cli.demo import run_demo
 from fairlead.cli.models import run_models
 from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions, VerifyOptions
@@ -77,6 +80,7 @@ examples:
   fairlead run "Explain src/" --endpoint vertex --model claude-sonnet-5-5
   fairlead run --continue
   fairlead run --continue "Use a dataclass there" --accept all
+  fairlead run "Add type hints to hello.py" --config ~/fairlead.json
 
 exit codes: 0 done; 1 not done (an error, a limit, or a change that could not be
 applied); 2 incorrect usage, or nothing to continue; 130 stopped with Ctrl-C.
@@ -164,7 +168,7 @@ def _run_command(
                 options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
                 return run(run_task(options, terminal, start_server))
             case "models":
-                wanted = ModelsOptions(given.endpoint or "", given.base_url, given.json)
+                wanted = _models_options(given, fail=given.parser.error)
                 return run(run_models(wanted, terminal, start_server))
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
@@ -221,6 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model to use")
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
+    _add_config(run)
     _add_endpoint(run)
     run.add_argument(
         "--small-model", metavar="NAME", default="", help="another model of the endpoint, for summaries and the title"
@@ -279,6 +284,7 @@ def _parser() -> argparse.ArgumentParser:
         usage="fairlead models [OPTIONS]",
     )
     models.set_defaults(parser=models)
+    _add_config(models)
     _add_endpoint(models)
     models.add_argument("--json", action="store_true", help="write the list as JSON")
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
@@ -299,9 +305,9 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout",
         metavar="SECONDS",
         type=_positive_number,
-        default=VerifyOptions.timeout,
-        help="how long a command may run (default: %(default)s)",
+        help=f"how long a command may run (default: {VerifyOptions.timeout})",
     )
+    _add_config(verify)
     _add_pass_variable(verify)
     _add_allow_secret(verify)
     # only for the help and the errors: __main__ starts the server
@@ -325,10 +331,36 @@ def _add_endpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--endpoint",
         metavar="NAME",
-        choices=presets(),
-        help=f"who serves the model: {', '.join(presets())} (default: the one whose key or address is set)",
+        default="",
+        help=f"who serves the model: {', '.join(presets())}, or one that the file of --config adds (default: the one "
+        "whose key or address is set)",
     )
     parser.add_argument("--base-url", metavar="URL", default="", help="the address of the model's server")
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a JSON file with settings as in VS Code, such as its settings.json; options replace what it sets",
+    )
+
+
+def _config(given: argparse.Namespace, fail: Callable[[str], NoReturn]) -> dict[str, Any]:
+    """The settings of the file that `--config` names; none if it names none."""
+    if given.config is None:
+        return {}
+    try:
+        return read_config(_path(given.config))
+    except BadConfig as error:
+        fail(f"{given.config} {error}")
+
+
+def _check_endpoint(name: str, settings: Mapping[str, Any], fail: Callable[[str], NoReturn]) -> None:
+    """Calls `fail` if `--endpoint` names neither a known endpoint nor one of the settings."""
+    known = endpoint_specs(read_settings(settings)[0])
+    if name and name not in known:
+        fail(f"argument --endpoint: invalid choice: {name!r} (choose from {', '.join(known)})")
 
 
 def _service(text: str) -> str:
@@ -406,7 +438,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
     if given.record and given.resume and _has_content(_path(given.record)):
         problem = "--continue records only the new turns, so it does not overwrite a file; choose another one"
         fail(f"{problem}: {given.record}")
-    return RunOptions(
+    options = RunOptions(
         prompt=prompt,
         workspace=workspace,
         storage=state_folder() / "terminal",
@@ -415,7 +447,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         replay=_path(given.replay).absolute() if given.replay else None,
         model=given.model,
         small_model=given.small_model,
-        endpoint=given.endpoint or "",
+        endpoint=given.endpoint,
         base_url=given.base_url,
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
@@ -427,7 +459,16 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         pass_variables=given.pass_variable,
         services=given.service,
         opened_secrets=given.allow_secret,
+        config=_config(given, fail),
     )
+    _check_endpoint(given.endpoint, options.settings, fail)
+    return options
+
+
+def _models_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> ModelsOptions:
+    options = ModelsOptions(given.endpoint, given.base_url, given.json, _config(given, fail))
+    _check_endpoint(given.endpoint, options.settings, fail)
+    return options
 
 
 def _output_file(
@@ -459,11 +500,20 @@ def _has_content(path: Path) -> bool:
 
 def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:
     workspace = _workspace(given.workspace, fail)
+    settings, problems = read_settings(with_options(_config(given, fail), {}))
     try:
         record = load_record(_path(given.record))
     except BadRecord as error:
         fail(f"{given.record} cannot be verified. {error}")
-    return VerifyOptions(record, workspace, not given.no_run, given.timeout, given.pass_variable, given.allow_secret)
+    return VerifyOptions(
+        record,
+        workspace,
+        not given.no_run,
+        given.timeout or settings.bash.timeout_seconds,
+        given.pass_variable or settings.bash.pass_variables,
+        given.allow_secret or settings.secrets.allow,
+        problems,
+    )
 
 
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:

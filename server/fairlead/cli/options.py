@@ -1,12 +1,13 @@
 """The checked options of a command."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from fairlead.app.endpoint import Credentials, choose_endpoint
 from fairlead.app.settings import read_settings
+from fairlead.cli.config import with_options
 from fairlead.session.record.document import SessionRecord
 from fairlead.session.settings import BashSettings
 from fairlead.workspace.paths import Roots
@@ -51,10 +52,12 @@ class RunOptions:
     """The services that sandboxed commands reach, as `host:port`."""
     opened_secrets: Sequence[str] = ()
     """Patterns of the files that look like secrets, and may be read without asking."""
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The settings of the file of `--config` (`read_config`)."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The server's settings (docs/protocol.md, `Settings`) that were given on the command line."""
+        """The server's settings (docs/protocol.md, `Settings`) of the command line and the file."""
         given = {
             "model": self.model,
             "smallModel.model": self.small_model,
@@ -68,7 +71,7 @@ class RunOptions:
             "bash.services": list(self.services),
             "secrets.allow": list(self.opened_secrets),
         }
-        return {name: value for name, value in given.items() if value}
+        return with_options(self.config, {name: value for name, value in given.items() if value})
 
     @property
     def where(self) -> str:
@@ -90,11 +93,14 @@ class ModelsOptions:
     """Empty: all."""
     base_url: str = ""
     as_json: bool = False
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """As for `RunOptions`."""
 
     @property
     def settings(self) -> dict[str, Any]:
         """As for `RunOptions`."""
-        return {"endpoint": self.endpoint, "baseUrl": self.base_url}
+        given = {"endpoint": self.endpoint, "baseUrl": self.base_url}
+        return with_options(self.config, {name: value for name, value in given.items() if value})
 
 
 @dataclass(frozen=True)
@@ -119,3 +125,5 @@ class VerifyOptions:
     """As for `RunOptions`."""
     opened_secrets: Sequence[str] = ()
     """As for `RunOptions`."""
+    problems: Sequence[str] = ()
+    """Those in the file of `--config` (`read_settings`)."""

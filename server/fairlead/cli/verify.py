@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from rich.text import Text
 
+from fairlead.app.settings import ignored_values
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.options import VerifyOptions
 from fairlead.cli.view.terminal import Terminal
@@ -36,6 +37,8 @@ class _Verification:
     async def execute(self) -> int:
         record = self._options.record
         title = escape_to_one_line(record.title)
+        if self._options.problems:
+            self._terminal.print(escape_to_one_line(ignored_values(self._options.problems)), "yellow")
         self._terminal.print(f"Record of “{title}”, created by Fairlead {escape_to_one_line(record.fairlead)}", "bold")
         if record.files:
             self._terminal.print("\nFiles")

@@ -1,0 +1,82 @@
+"""Reads the file of `--config`: the settings of the editors, for the terminal. No file is read without the option."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlead.app.settings import SECTION
+from fairlead.errors import FairleadError
+from fairlead.json_reader import names_of
+from fairlead.json_values import is_object
+from fairlead.session.settings import Settings
+
+MAX_BYTES = 1_000_000
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMAS = re.compile(rf"{_STRING}|,(?=\s*[\]}}])")
+_OF_ENDPOINT = ("endpoint", "model", "baseUrl", "effort", "contextTokens", "replay")
+"""Settings that belong together: an endpoint, an address or a recording as an option replaces them all."""
+
+
+class BadConfig(FairleadError):
+    """The file is not a file of settings. The message continues a sentence that begins with its name."""
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The settings in a file, by their names without the prefix `fairlead.`. Does not check their values.
+
+    The file has the format of VS Code's `settings.json`: JSON with comments and commas after the last value. If there
+    are names with the prefix, all others belong to other programs.
+
+    Raises:
+        BadConfig: it cannot be read, or is not a JSON object.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise BadConfig("is too long for a file of settings.")
+        given = json.loads(_plain_json(data.decode("utf-8-sig")))
+    except OSError as error:
+        raise BadConfig(f"cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BadConfig("is not UTF-8.") from error
+    except json.JSONDecodeError as error:
+        raise BadConfig(f"is not valid JSON, in line {error.lineno}: {error.msg}.") from error
+    except ValueError as error:
+        raise BadConfig("contains a number that is too long.") from error
+    except RecursionError as error:
+        raise BadConfig("is nested too deeply.") from error
+    if not is_object(given):
+        raise BadConfig('must contain a JSON object, such as {"model": "..."}.')
+    prefix = f"{SECTION}."
+    own = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
+    if is_object(section := given.get(SECTION)):
+        own = {**section, **own}
+    if not own:
+        return given
+    known = {name for name, _ in names_of(Settings)}  # the others, such as the path of Python, are for VS Code
+    return {name: value for name, value in own.items() if name.partition(".")[0] in known}
+
+
+def _plain_json(text: str) -> str:
+    """Replaces comments and last commas with blanks, so that the lines of errors stay right."""
+
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        return found if found.startswith('"') else re.sub(r"[^\r\n]", " ", found)
+
+    return _LAST_COMMAS.sub(blank, _COMMENTS.sub(blank, text))
+
+
+def with_options(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a file and the command line, as a client sends them (docs/protocol.md, `Settings`).
+
+    An option replaces the setting of the file.
+    """
+    left_out = {*options, *(["replay"] if "model" in options else [])}
+    if options.keys() & {"endpoint", "baseUrl", "replay"}:
+        left_out |= {*_OF_ENDPOINT}
+    return {SECTION: {**{name: value for name, value in config.items() if name not in left_out}, **options}}
