@@ -7,6 +7,7 @@ from support.calls import bash
 from support.client import Client
 from support.fake_api import FakeApi, Text, Turn
 from support.fake_models import FakeModels
+from support.fake_openai import FakeOpenAi
 
 LIST = {"data": [{"id": "small", "max_model_len": 4096}, {"id": "large"}]}
 
@@ -147,9 +148,18 @@ async def test_another_model_than_the_current_one_can_be_tried(workspace: Path) 
             tried = await client.request("agent/models/try", {"endpoint": "work", "model": "small"})
             assert (tried["model"], tried["works"]) == ("small", True)
             tried = await client.request("agent/models/try", {"endpoint": "work"})
-            assert not tried["works"] and "No model is chosen for Work" in tried["message"]
+            assert not tried["works"] and "has no list of models" in tried["message"]
             tried = await client.request("agent/models/try", {"endpoint": "mistral", "model": "m"})
             assert not tried["works"] and "MISTRAL_API_KEY" in tried["message"]
+
+
+async def test_the_only_model_of_an_own_endpoint_needs_no_name(workspace: Path) -> None:
+    """Also if the settings say which API it has."""
+    with FakeOpenAi([Turn((Text("Done."),))], require_key=False, models=[{"id": "only"}]) as api:
+        endpoints = {"box": {"baseUrl": api.base_url, "api": "chat"}}
+        async with Client(workspace, settings={"endpoints": endpoints, "endpoint": "box"}) as client:
+            assert (await client.run())["message"] == "Done."
+        assert api.requests[-1].body["model"] == "only"
 
 
 async def test_fault_40_a_commands_environment_has_no_key_that_the_settings_name(workspace: Path, replay: Any) -> None:

@@ -89,7 +89,7 @@ def choose_endpoint(
     model = selection.model or settings.model or (next(iter(spec.models)) if len(spec.models) == 1 else "")
     api = _api(spec, settings, at_provider=at_provider, is_replaced=bool(replaced))
     # a server of unknown kind probably has other models than the provider
-    is_asked = spec.kind == "local" or api is None
+    is_asked = spec.kind == "local" or api is None or (spec.name not in presets() and not spec.model)
     fallback = spec.model if not model else ""
     if not is_asked:
         model, fallback = model or fallback, ""
