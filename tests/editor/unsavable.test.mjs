@@ -44,7 +44,7 @@ editorTest(
       await page.rows(VIEW, lists("fixed.txt"));
       assert.equal(read(workspace, "fixed.txt"), BEFORE, state);
     }
-    await page.editorLines((lines) => lines.join("|") === "one|two|");
+    await page.editorLines((lines) => lines.filter(Boolean).join("|") === "one|two"); // without the space for the change
     await page.runCommand("File: Set Active Editor Writeable in Session");
     await page.rowAction(VIEW, "fixed.txt", "Accept");
     await page.until("the edit on disk", () => read(workspace, "fixed.txt") === "one\nTWO\n");
