@@ -106,8 +106,9 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as a message to the shown session if that is running, else as a task with the pictures,
-   * in `mode` unless a slash command sets another one. A message has no mode. `/new` always starts a task.
+   * Sends what the user typed: as the answer to the open question of the shown session, or as a message to it if it is
+   * running, else as a task with the pictures, in `mode` unless a slash command sets another one. An answer and a
+   * message have no mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
    * (`Runs.send`). A message and a slash command that runs at once have no pictures and no context. For these, calls
@@ -140,7 +141,10 @@ export class ConversationActions implements vscode.Disposable {
     }
     if (session?.running) {
       putBack();
-      return this.features.sessions.sendMessage(session.id, sent.text);
+      const [question] = session.questions;
+      if (!question) return this.features.sessions.sendMessage(session.id, sent.text);
+      this.features.questions.answer(question, sent.text);
+      return true;
     }
     return this.features.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
   }
