@@ -59,10 +59,10 @@ class Changeset:
         by_target.pop(None, None)
         return {path: proposal for path, proposal in by_target.items() if path is not None}
 
-    def in_first_order(self, paths: Iterable[str]) -> list[str]:
-        """The paths in the order in which their files were first changed, even if they were decided and undone."""
-        places = self.places or {path: number for number, path in enumerate(self.files)}
-        return sorted(paths, key=lambda path: places.get(path, len(places)))
+    @property
+    def in_first_order(self) -> list[str]:
+        """The paths of `files` as the files were first changed, even if they were decided and undone."""
+        return sorted(self.files, key=self.places.__getitem__) if self.places else list(self.files)
 
     def __iter__(self) -> Iterator[Proposal]:
         return iter(self.files.values())

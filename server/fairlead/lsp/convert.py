@@ -210,7 +210,7 @@ def edits(
 
     inputs = roots, state.protected, errors, encoding
     by_path = (cache or PerProposal()).of(state.changes, converted, *inputs)
-    files = [by_path[path] for path in state.changes.in_first_order(by_path)]
+    files = [by_path[path] for path in state.changes.in_first_order]
     return {
         "sessionId": session_id,
         "version": state.version,
