@@ -84,19 +84,6 @@ editorTest("a message to the agent reaches the run that is shown", async ({ page
   await page.webview().locator(".prompt", { hasText: "Be polite" }).waitFor();
 });
 
-editorTest("a file that was removed from the context stays removed when a message is sent", async ({ page }) => {
-  await page.openFile("b.txt");
-  await page.runCommand("Agent: Show Conversation in Editor");
-  const chip = page.webview().locator(".chip", { hasText: "b.txt" });
-  await chip.getByRole("button", { name: "Do not send b.txt" }).click();
-  await chip.waitFor({ state: "detached" });
-  const prompt = page.webview().locator("textarea");
-  await prompt.fill("And brief");
-  await prompt.press("Enter");
-  await page.webview().locator(".prompt", { hasText: "And brief" }).waitFor();
-  assert.equal(await chip.count(), 0);
-});
-
 editorTest("the run that is shown ends, and the other one still waits", async ({ page }) => {
   await page.clickRow(PLAN, "Answer: Shall I go on?");
   await page.fillInput("Yes", { title: "Agent: Answer (“The second task”)" });
@@ -191,6 +178,19 @@ editorTest("the conversation that VS Code has restored shows the next task", asy
   await page.webview().locator("h1", { hasText: "The third task" }).waitFor();
   // waits for the session's question: if it came in the next test, without the focus, it would run the user's program
   await page.rows(SESSIONS, described("The third task", "waiting for you"));
+});
+
+editorTest("a file that was removed from the context stays removed when an answer is sent", async ({ page }) => {
+  await page.openFile("b.txt");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  const chip = page.webview().locator(".chip", { hasText: "b.txt" });
+  await chip.getByRole("button", { name: "Do not send b.txt" }).click();
+  await chip.waitFor({ state: "detached" });
+  const prompt = page.webview().locator("textarea");
+  await prompt.fill("Yes, briefly");
+  await prompt.press("Enter");
+  await page.webview().locator("p", { hasText: "Both are done." }).waitFor();
+  assert.equal(await chip.count(), 0);
 });
 
 editorTest("a window without the focus runs the user's program when something waits", async ({ page }) => {
