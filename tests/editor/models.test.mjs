@@ -133,7 +133,7 @@ test("a local server that answers is named first, and the picker chooses, tries 
   });
 });
 
-test("Azure, an own gateway and OpenRouter are set up with what each of them needs", async (context) => {
+test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of them needs", async (context) => {
   const azure = await listingServer({ key: "a-key", models: [{ id: "my-deployment" }], root: "/openai/v1" });
   const gateway = await listingServer({ models: [{ id: "ours" }, { id: "theirs" }] });
   const router = await listingServer({ key: "sk-or-v1-mine", models: [{ id: "vendor/a" }, { id: "vendor/b" }] });
@@ -169,6 +169,13 @@ test("Azure, an own gateway and OpenRouter are set up with what each of them nee
     ];
     await setUp(page, context, "OpenRouter", "vendor/b", openRouter);
     await done("vendor/b");
+
+    await page.runCommand("Agent: Set Up Model...");
+    await page.pick("Amazon Bedrock", { title: SET_UP });
+    await type(page, "us.anthropic.claude-x-v1:0", SET_UP);
+    const failed = await page.toast("The model cannot be used.");
+    assert.match(failed.message, /region|sign|credentials|packages/i);
+    assert.deepEqual(failed.buttons, ["Choose Again", "Test Again"]);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method, type RunError } from "../wire/protocol";
+import { method, type RunError, type TryResult } from "../wire/protocol";
 import { actionLabel, errorActions, type ErrorAction } from "./errorActions";
 import type { ErrorHelp } from "./errorHelp";
 import { messageOf, NotStarted } from "./errors";
@@ -10,7 +10,7 @@ import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
 import { configuredEndpoint, takesKey } from "./settings";
 import { setContextKey } from "../ui/contextKeys";
-import { showError, showInformation, withProgress } from "../ui/show";
+import { showError, showInformation, withProgressIfLong } from "../ui/show";
 
 /** What “Choose Again” does. */
 const OTHER_WAYS: readonly ErrorAction["kind"][] = ["chooseModel", "setUpModel"];
@@ -24,6 +24,12 @@ export async function setUpModel(access: ModelAccess, server: AgentServer, help:
   await setUp();
 }
 
+async function tryModel(server: AgentServer): Promise<TryResult> {
+  await server.sendApiKey();
+  await server.ensurePackages(configuredEndpoint());
+  return server.request(method.tryModel, {});
+}
+
 async function testModel(
   server: AgentServer,
   help: ErrorHelp,
@@ -32,13 +38,9 @@ async function testModel(
 ): Promise<void> {
   let failure: RunError | null = null;
   try {
-    const { model, works, message, error } = await withProgress(
-      { title: t("Fairlead: waiting for the model's answer") },
-      async () => {
-        await server.sendApiKey();
-        await server.ensurePackages(configuredEndpoint());
-        return server.request(method.tryModel, {});
-      },
+    const { model, works, message, error } = await withProgressIfLong(
+      t("Fairlead: waiting for the model's answer"),
+      tryModel(server),
     );
     failure = error;
     if (!works) throw new Error(message);

@@ -20,6 +20,8 @@ import {
 const BRIEF_TIME = 5000;
 /** In characters. A longer text would displace the other items of the status bar. */
 const MAX_STATUS = 200;
+/** After how long work is shown as going on, in milliseconds. */
+const LONG_TIME = 300;
 
 type Show = typeof vscode.window.showInformationMessage;
 
@@ -67,6 +69,19 @@ export function withProgress<Result>(
         progress.report({ message: messageText(message) });
       }, token),
   );
+}
+
+/**
+ * Shows a notification while `work` goes on, but not one that would only flash: VS Code shows at most three new
+ * notifications in 0.8 s and drops further ones, such as the result of the work.
+ */
+export async function withProgressIfLong<Result>(title: string, work: Promise<Result>): Promise<Result> {
+  const timer = setTimeout(() => void withProgress({ title }, () => work.catch(() => undefined)), LONG_TIME);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Shows a progress bar in a view until `ended` resolves. */
