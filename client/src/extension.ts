@@ -65,7 +65,7 @@ const loadedAt = performance.now();
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Fairlead", { log: true });
   const store = new Store();
-  const approvals = new Approvals(store);
+  const approvals = new Approvals(store, (params) => agent.request(method.tryRule, params));
   const questions = new Questions(store);
   const recording = (): string | undefined => exampleRecording(context.extensionPath);
   const agent = new AgentServer(context, store, log, recording, (client) => {
@@ -98,7 +98,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const reviewProgress = new ReviewProgress();
   const editsView = new EditsView(store, reviewProgress);
   const inlineChanges = new InlineChanges(store, agent);
-  const cursor = new ReviewCursor(store, review, diffs, inlineChanges);
+  const cursor = new ReviewCursor(store, review, diffs, inlineChanges, (uri) => approvals.confirm(uri));
   const sessions = new Sessions(store, agent, runs);
   const conversationActions = new ConversationActions(store, {
     notices: noticeActions,
@@ -245,12 +245,8 @@ export function activate(context: vscode.ExtensionContext): void {
         ? diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)
         : undefined,
     showApproval: ({ approval }: { approval: ApproveParams }) => approvals.showDialog(approval),
-    allowCommand: ({ approval }: { approval: ApproveParams }) => {
-      approvals.decide(approval, "allow_once");
-    },
-    rejectCommand: ({ approval }: { approval: ApproveParams }) => {
-      approvals.decide(approval, "reject");
-    },
+    allowCommand: ({ approval }: { approval: ApproveParams }) => approvals.choose(approval, "allow_once"),
+    rejectCommand: ({ approval }: { approval: ApproveParams }) => approvals.choose(approval, "reject"),
     answerQuestion: ({ question }: { question: AskParams }) => {
       questions.open(question);
     },

@@ -28,7 +28,7 @@ test("the question for a secret file gives the reason, and its choices allow or 
     "Allow “.env”? The agent wants to read this file, which looks like a secret. Its content would be sent to the model.",
   );
   assert.equal(describeApproval(secret, relative).rowLabel, "Allow: .env");
-  assert.deepEqual(titles(secret), ["Allow Once", "Allow for This Session", "Reject"]);
+  assert.deepEqual(titles(secret), ["Allow Once", "Allow for This Session", "Reject", "Reject Because..."]);
 });
 
 test("the question for a protected file gives the reason, and its choices accept the file or leave it pending", () => {

@@ -30,7 +30,13 @@ test("an approval shows the command, where it runs and why it needs approval; it
   assert.ok(card);
   const view = cardView(card, objectIds());
   assert.equal(view.subject, "rm \\u{202e}-rf x\nls");
-  assert.deepEqual(view.buttons, ["Allow Once", "Allow for This Session", "Reject"]);
+  assert.deepEqual(view.buttons, [
+    "Allow Once",
+    "Allow for This Session",
+    "Always Allow...",
+    "Reject",
+    "Reject Because...",
+  ]);
   assert.deepEqual(view.details, [`In ${approval.cwd ?? ""}, outside the sandbox.`, ...approval.reasons]);
   assert.deepEqual(card.buttons[0]?.action, { kind: "decide", approval, option: "allow_once" });
 });

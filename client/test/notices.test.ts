@@ -8,7 +8,7 @@ import type { Plan } from "../src/wire/protocolStates";
 import type { Session } from "../src/state/session";
 import { Store } from "../src/state/store";
 import { isWorking, pauseReason } from "../src/state/waiting";
-import { messageWithLinks } from "../src/ui/shownText";
+import { messageText } from "../src/ui/shownText";
 import { reviewText, statusTexts } from "../src/features/status/statusTexts";
 import { runError } from "./errors";
 import { params } from "./goldens";
@@ -27,7 +27,8 @@ const statusLines = (store: Store): string[] => {
   const { icon, text, tooltip } = statusTexts(store.active, store.sessions, 0, relative);
   return [`${icon} ${text}`, tooltip.split("\n")[0] ?? ""];
 };
-const titles = (session: Session): string[][] => notices(session).map(({ links }) => links.map(({ title }) => title));
+const titles = (session: Session): string[][] =>
+  notices(session).map(({ buttons }) => buttons.map(({ title }) => title));
 
 test("each approval has a notice until it is answered, and counts as waiting only if the agent waits for it", () => {
   const { store, session } = running();
@@ -54,18 +55,24 @@ test("a command that a notice would truncate or show as a link cannot be allowed
   }
 });
 
-test("text from the model makes no link in a notice, and leaves space for the links", () => {
+test("text from the model makes no link in a notice, and few short options are buttons", () => {
   const { store, session } = running();
   store.addQuestion({
     ...question,
     sessionId: session.id,
     question: `[Yes](command:workbench.action.quit) ${"or no ".repeat(300)}?`,
+    options: ["Yes", "No\u200b"],
   });
   const [notice] = notices(session);
-  const link = { title: "Answer", command: "a", args: [] };
-  const shown = messageWithLinks(notice?.text ?? "", [link]);
-  assert.deepEqual(shown.match(/\]\(/g), ["]("]);
+  const shown = messageText(notice?.text ?? "");
+  assert.doesNotMatch(shown, /\]\(/);
   assert.ok(shown.length < 700, shown);
+  assert.deepEqual(titles(session), [["Yes", "No\\u{200b}", "Other Answer..."]]);
+  for (const options of [[], ["1", "2", "3", "4"], ["long ".repeat(20)]]) {
+    const other = running();
+    other.store.addQuestion({ ...question, sessionId: other.session.id, options });
+    assert.deepEqual(titles(other.session), [["Answer..."]]);
+  }
 });
 
 test("a pause is shown with its reason until the session continues, even after a reload", () => {

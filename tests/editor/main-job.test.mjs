@@ -99,7 +99,7 @@ editorTest(
 
 editorTest("a command asks first, is allowed, and the run continues to the end", async ({ page }) => {
   const asked = await page.toast("Run “echo gate”");
-  assert.deepEqual(asked.buttons, ["Cancel", "Allow Once", "Allow for This Session", "Reject"]);
+  assert.deepEqual(asked.buttons, ["Allow Once", "Reject", "More..."]);
   assert.match(
     asked.message,
     /^“Add type hints to hello.py”: Run “echo gate” in the sandbox\? Your settings require approval for every command\./,

@@ -38,15 +38,20 @@ const hasLinks = (page, place, ...wanted) =>
 const iconsIn = (page, place) => page.page.locator(`${place} .codicon-check, ${place} .codicon-trash`).count();
 const TOASTS = ".notification-list-item-message";
 
-editorTest("docs/faults.md 172: a notice has no links but its own, with their own words", async ({ page }) => {
-  await page.showContainer("Fairlead");
-  await runTask(page, TITLE);
-  const { message } = await page.toast("The agent asks");
-  assert.match(message, /Delete it\?/);
-  assert.doesNotMatch(message, HIDDEN);
-  await hasLinks(page, TOASTS, "Answer");
-  await picture(page, "notice");
-});
+editorTest(
+  "docs/faults.md 172: a notice has no links, and buttons with the words that they stand for",
+  async ({ page }) => {
+    await page.showContainer("Fairlead");
+    await runTask(page, TITLE);
+    const { message } = await page.toast("The agent asks");
+    assert.match(message, /Delete it\?/);
+    assert.doesNotMatch(message, HIDDEN);
+    await hasLinks(page, TOASTS);
+    const { buttons } = await page.toast("The agent asks");
+    assert.deepEqual(buttons, ["$(trash) Keep\\u{200b} it", "No", "Other Answer..."]);
+    await picture(page, "notice");
+  },
+);
 
 editorTest("docs/faults.md 171: rows and their hovers show a text as it is", async ({ page }) => {
   const rows = await page.rows(PLAN, (all) => all.some(({ label }) => label === STEP_SHOWN));
@@ -77,8 +82,12 @@ editorTest("docs/faults.md 170: a question and its options make no link and no i
 
 editorTest("docs/faults.md 172: a command cannot put its words into a button of its notice", async ({ page }) => {
   await page.rows(PLAN, (rows) => rows[0]?.label === "Allow: echo '[Yes $(check)'; sleep 600");
-  await page.toast("asks to run");
-  await hasLinks(page, TOASTS, "Show Full Command", "Reject");
+  assert.deepEqual((await page.toast("Run “echo '[Yes $(check)'; sleep 600”")).buttons, [
+    "Allow Once",
+    "Reject",
+    "More...",
+  ]);
+  await hasLinks(page, TOASTS);
   await page.clickStatus("fairlead.status");
   assert.ok((await page.dialog()).detail.startsWith("echo '[Yes $(check)'; sleep 600\n"));
   await picture(page, "dialog");

@@ -152,6 +152,11 @@ def requests() -> Iterator[Golden]:
     )
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
     yield _answers("command.rules.result", wire.COMMAND_RULES, page)
+    yield _asks(
+        "command.tryRule.params", wire.TRY_RULE, {"rule": "pytest *", "command": "pytest -q", "mode": "sandboxed"}
+    )
+    tried_rule: wire.TryRuleResult = {"problem": "", "matches": ["pytest", "pytest x"], "misses": ["pytest x > f"]}
+    yield _answers("command.tryRule.result", wire.TRY_RULE, tried_rule)
     yield _asks("command.stop.params", wire.STOP_COMMAND, {"sessionId": SESSION, "handle": "cmd-1"})
     yield _answers("command.stop.result", wire.STOP_COMMAND, None)
     yield _asks("cancel.params", wire.CANCEL, {"sessionId": SESSION})

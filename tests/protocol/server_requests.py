@@ -23,6 +23,7 @@ AN_APPROVAL = ApprovalRequest(
         "Runs on the files on disk; 2 proposed edits are not visible to it.",
         "It runs outside the sandbox, with your permissions.",
     ),
+    ("python3 greet.py",),
 )
 A_SECRET = ApprovalRequest(
     SESSION,

@@ -56,6 +56,7 @@ async def test_a_command_runs_after_it_was_allowed(desk_with: MakeDesk) -> None:
             "call-1",
             RunCommand(command, desk.path, "workspace"),
             (RIGHTS, "It writes to new (>).", NO_SANDBOX),
+            ("cat 日本.txt", "echo made > new", "exit 3"),
         )
     ]
 

@@ -4,11 +4,15 @@ import { t } from "@vscode/l10n";
 import type { ApproveParams, ApproveResult, AskParams } from "../wire/protocol";
 import { endingOf, type EndEntry, type Session } from "./session";
 
+/** The user's answer to an approval. The last two first ask for a rule or for the reason. */
+export type Answer = ApproveResult["option"] | "allow_always" | "reject_because";
+
 /** What the user can do about something that waits, in a notice and in the conversation. */
 export type WaitingAction =
-  | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: ApproveResult["option"] }
+  | { readonly kind: "decide"; readonly approval: ApproveParams; readonly option: Answer }
   | { readonly kind: "show"; readonly approval: ApproveParams }
   | { readonly kind: "answer"; readonly question: AskParams }
+  | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
   | { readonly kind: "continueRun"; readonly sessionId: string };
 
 /** Returns the number of answers that a session waits for: approvals and questions. */

@@ -1,13 +1,14 @@
 // The texts of an approval: for a command that the agent wants to run, or a file that needs the user's consent. Pure.
 
 import { t } from "@vscode/l10n";
-import type { ApproveParams, ApproveResult } from "../wire/protocol";
+import type { ApproveParams } from "../wire/protocol";
+import type { Answer } from "../state/waiting";
 import { oneOrMany } from "./format";
-import { lineText, textBeforeLinks, visibleText } from "./shownText";
+import { lineText, messageText, visibleText } from "./shownText";
 
 export interface Choice {
   readonly title: string;
-  readonly option: ApproveResult["option"];
+  readonly option: Answer;
 }
 
 export interface ApprovalTexts {
@@ -25,10 +26,14 @@ export interface ApprovalTexts {
   readonly choices: readonly Choice[];
 }
 
-const ALLOW_CHOICES: readonly Choice[] = [
+const ALLOW: readonly Choice[] = [
   { title: t("Allow Once"), option: "allow_once" },
   { title: t("Allow for This Session"), option: "allow_session" },
+];
+const ALWAYS: Choice = { title: t("Always Allow..."), option: "allow_always" };
+const REJECT: readonly Choice[] = [
   { title: t("Reject"), option: "reject" },
+  { title: t("Reject Because..."), option: "reject_because" },
 ];
 const CONFIRM_CHOICES: readonly Choice[] = [
   { title: t("Accept This File"), option: "allow_once" },
@@ -47,7 +52,7 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
     : describeCommand(approval);
 }
 
-function describeCommand({ command, cwd, mode, reasons }: ApproveParams): ApprovalTexts {
+function describeCommand({ command, cwd, mode, reasons, rules }: ApproveParams): ApprovalTexts {
   const what = visibleText(command ?? "");
   const folder = visibleText(cwd ?? "");
   const isSandboxed = mode === "sandboxed";
@@ -55,7 +60,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
   const message = `${question} ${first}`.trim();
   // a notification would truncate a long command, and show a link in it without the address
-  const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && textBeforeLinks(what) === what;
+  const isShownWhole = message.length <= MAX_MESSAGE_LENGTH && !what.includes("\n") && messageText(what) === what;
   const longer = `${message} ${second}`.trim();
   return {
     subject: what,
@@ -70,7 +75,7 @@ function describeCommand({ command, cwd, mode, reasons }: ApproveParams): Approv
       isSandboxed ? t("In: {0}, in the sandbox", folder) : t("In: {0}, outside the sandbox", folder),
       ...reasons,
     ].join("\n\n"),
-    choices: ALLOW_CHOICES,
+    choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
   };
 }
 
@@ -88,7 +93,7 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
     message: [question, ...reasons].join(" "),
     dialogTitle: question,
     details: reasons.join("\n\n"),
-    choices: isConfirmation ? CONFIRM_CHOICES : ALLOW_CHOICES,
+    choices: isConfirmation ? CONFIRM_CHOICES : [...ALLOW, ...REJECT],
   };
 }
 

@@ -6,15 +6,7 @@
 import * as vscode from "vscode";
 import { MessageType, type ShowMessageParams } from "vscode-languageclient/node";
 import type { Row } from "./row";
-import {
-  iconText,
-  lineText,
-  messageText,
-  messageWithLinks,
-  tooltipText,
-  visibleText,
-  type MessageLink,
-} from "./shownText";
+import { iconText, lineText, messageText, tooltipText, visibleText } from "./shownText";
 
 /** How long a short message stays in the status bar, in milliseconds. */
 const BRIEF_TIME = 5000;
@@ -56,14 +48,14 @@ export function showBriefly(message: string): void {
   vscode.window.setStatusBarMessage(iconText(message, "", MAX_STATUS), BRIEF_TIME);
 }
 
-/** Shows a notification while `work` runs. It can be cancelled if `cancellable` is set; it ends with `links`. */
+/** Shows a notification while `work` runs. It can be cancelled if `cancellable` is set. */
 export function withProgress<Result>(
-  { title, links = [], cancellable = false }: { title: string; links?: readonly MessageLink[]; cancellable?: boolean },
+  { title, cancellable = false }: { title: string; cancellable?: boolean },
   work: (report: (message: string) => void, token: vscode.CancellationToken) => Thenable<Result>,
 ): Thenable<Result> {
   const location = vscode.ProgressLocation.Notification;
   return vscode.window.withProgress(
-    { location, title: messageWithLinks(title, links), cancellable },
+    { location, title: messageText(title), cancellable },
     (progress: vscode.Progress<{ message: string }>, token) =>
       work((message) => {
         progress.report({ message: messageText(message) });
@@ -266,14 +258,22 @@ export function textBox(texts: BoxTexts): TextBox {
 interface Input extends Pick<vscode.InputBoxOptions, "value" | "password" | "ignoreFocusOut"> {
   /** Returns what is wrong with a text; undefined if nothing is. */
   readonly problem?: (text: string) => string | undefined;
+  /** As `problem`, asynchronously, or with a note about a text that can be entered. */
+  readonly check?: (text: string) => Promise<{ readonly message: string; readonly isProblem: boolean }>;
 }
 
 /** Asks for a text. Returns undefined if the user closes the box. */
-export function askForText(texts: BoxTexts, { problem, ...input }: Input = {}): Thenable<string | undefined> {
+export function askForText(texts: BoxTexts, { problem, check, ...input }: Input = {}): Thenable<string | undefined> {
   const { title, placeholder = "", prompt = "" } = texts;
   const options = { title: lineText(title), placeHolder: lineText(placeholder), prompt: messageText(prompt) };
   // without it, VS Code need not wait for this extension when the user presses Enter
-  const validateInput = problem && ((text: string) => messageText(problem(text) ?? ""));
+  const validateInput = check
+    ? async (text: string): Promise<vscode.InputBoxValidationMessage> => {
+        const { message, isProblem } = await check(text);
+        const { Error, Info } = vscode.InputBoxValidationSeverity;
+        return { message: messageText(message), severity: isProblem ? Error : Info };
+      }
+    : problem && ((text: string) => messageText(problem(text) ?? ""));
   return vscode.window.showInputBox({ ...options, ...input, ...(validateInput && { validateInput }) });
 }
 

@@ -77,25 +77,3 @@ export function iconText(text: string, icon = "", length = MAX_LENGTH): string {
 
 /** A text where VS Code would turn `[words](address)` into a link, which may run a command: messages and prompts. */
 export const messageText = (text: string): string => visibleText(text).replaceAll("](", "] (");
-
-/** A link in a message, which runs a command. */
-export interface MessageLink {
-  readonly title: string;
-  readonly command: string;
-  readonly args: readonly unknown[];
-}
-
-/** A message that ends with links. The text can neither make links, nor become a part of theirs, nor displace them. */
-export function messageWithLinks(text: string, links: readonly MessageLink[]): string {
-  if (links.length === 0) return messageText(text);
-  const shown = links
-    .map(({ title, command, args }) => `[${title}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`)
-    .join(" | ");
-  return `${textBeforeLinks(cut(messageText(text), MAX_LENGTH - shown.length - 2))} ${shown}`;
-}
-
-/** As `messageText`, before links: the words of a link would begin at a bracket that the text opens and does not close. */
-export function textBeforeLinks(text: string): string {
-  const shown = messageText(text);
-  return shown.lastIndexOf("[") > shown.lastIndexOf("]") ? `${shown}]` : shown;
-}

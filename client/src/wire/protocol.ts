@@ -41,6 +41,7 @@ export const method = {
   record: "agent/record",
   planHistory: "agent/plan/history",
   commandRules: "agent/command/rules",
+  tryRule: "agent/command/tryRule",
   credentials: "agent/credentials",
   warm: "agent/warm",
   models: "agent/models",
@@ -186,6 +187,15 @@ export interface ModelsResult {
   readonly chosen: ChosenModel;
   /** Other models that sessions use, the latest first. */
   readonly recent: readonly ChosenModel[];
+}
+
+export interface TryRuleResult {
+  /** Why the rule cannot be used for the command, for the user; empty if it can. */
+  readonly problem: string;
+  /** Some commands that it allows. */
+  readonly matches: readonly string[];
+  /** Similar ones that it does not allow. */
+  readonly misses: readonly string[];
 }
 
 export interface TryResult {
@@ -374,6 +384,8 @@ export interface ApproveParams {
   readonly uri: string | null;
   /** Why the user is asked, the most important reason first. */
   readonly reasons: readonly string[];
+  /** The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can. */
+  readonly rules: readonly string[];
 }
 
 export interface ApproveResult {
@@ -806,6 +818,14 @@ export interface FileParams {
   readonly uri: string;
 }
 
+export interface TryRuleParams {
+  /** A rule of `bash.allow`. */
+  readonly rule: string;
+  /** The command that it is to allow. */
+  readonly command: string;
+  readonly mode: "sandboxed" | "workspace";
+}
+
 /** What is left out, the settings decide. */
 export interface TryModelParams {
   readonly endpoint?: string;
@@ -1108,6 +1128,7 @@ export interface ClientRequests {
   readonly "agent/plan/history": { params: SessionParams; result: PageResult };
   readonly "agent/record": { params: SessionParams; result: RecordResult };
   readonly "agent/command/rules": { params: NoParams; result: PageResult };
+  readonly "agent/command/tryRule": { params: TryRuleParams; result: TryRuleResult };
   readonly "agent/credentials": { params: CredentialsParams; result: null };
   readonly "agent/warm": { params: WarmParams; result: null };
   readonly "agent/models": { params: ModelsParams; result: ModelsResult };

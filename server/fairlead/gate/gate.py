@@ -41,6 +41,7 @@ class Gate:
         Raises:
             NotAllowed: it must not be done.
         """
+        rules: Sequence[str] = ()
         if isinstance(action, RunCommand):
             policy = self._policy()
             permission = check_permission(
@@ -51,7 +52,7 @@ class Gate:
             if permission.action == "run":
                 return
             no_sandbox = policy.no_sandbox if action.where == "workspace" else ""
-            reasons = [*reasons, *permission.reasons, *filter(None, [no_sandbox])]
+            reasons, rules = [*reasons, *permission.reasons, *filter(None, [no_sandbox])], permission.rules
         elif isinstance(action, StartProgram):
             if action.where == "sandboxed" and not action.from_workspace:
                 return
@@ -60,7 +61,7 @@ class Gate:
         if key in self._allowed:
             return
         told = tuple(reasons) if key is not None else (*reasons, ASKS_AGAIN)
-        answer = await self.editor.approve(ApprovalRequest(self.session_id, call_id, action, told))
+        answer = await self.editor.approve(ApprovalRequest(self.session_id, call_id, action, told, rules))
         if answer.option == "reject":
             reason = f" The reason given: {end_sentence(answer.reason)}" if answer.reason else ""
             raise NotAllowed(action.refusal.format(action=action, reason=reason))

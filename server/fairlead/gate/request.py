@@ -73,6 +73,8 @@ class ApprovalRequest:
     action: Action
     reasons: Sequence[str] = ()
     """Why the user is asked, the most important reason first."""
+    rules: Sequence[str] = ()
+    """The allow rules with which this command would run without asking; empty if none can."""
 
 
 @dataclass(frozen=True, slots=True)

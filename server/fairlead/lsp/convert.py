@@ -478,6 +478,7 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "cwd": str(action.cwd) if runs else None,
         "uri": None if runs else action.path.as_uri(),
         "reasons": list(request.reasons),
+        "rules": list(request.rules),
     }
 
 

@@ -387,6 +387,14 @@ class FileParams(TypedDict):
     """A `file:` URI."""
 
 
+class TryRuleParams(TypedDict):
+    rule: str
+    """A rule of `bash.allow`."""
+    command: str
+    """The command that it is to allow."""
+    mode: Literal["sandboxed", "workspace"]
+
+
 class TryModelParams(TypedDict):
     """What is left out, the settings decide."""
 

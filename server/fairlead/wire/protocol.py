@@ -44,6 +44,7 @@ PLAN_EDIT = "agent/plan/edit"
 RECORD = "agent/record"
 PLAN_HISTORY = "agent/plan/history"
 COMMAND_RULES = "agent/command/rules"
+TRY_RULE = "agent/command/tryRule"
 CREDENTIALS = "agent/credentials"
 WARM = "agent/warm"
 MODELS = "agent/models"
@@ -229,6 +230,15 @@ class ModelsResult(TypedDict):
     """The model of the session, or of a new one."""
     recent: list[ChosenModelWire]
     """Other models that sessions use, the latest first."""
+
+
+class TryRuleResult(TypedDict):
+    problem: str
+    """Why the rule cannot be used for the command, for the user; empty if it can."""
+    matches: list[str]
+    """Some commands that it allows."""
+    misses: list[str]
+    """Similar ones that it does not allow."""
 
 
 class TryResult(TypedDict):
@@ -421,6 +431,8 @@ class ApproveParams(TypedDict):
     """`null` for a command."""
     reasons: list[str]
     """Why the user is asked, the most important reason first."""
+    rules: list[str]
+    """The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can."""
 
 
 class ApproveResult(TypedDict):

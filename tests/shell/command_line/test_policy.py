@@ -1,5 +1,6 @@
 """When a command runs, asks or is denied, and the reasons."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import hypothesis.strategies as st
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from fairlead.shell.command_line.policy import MAX_REASONS, Permission, Policy, check_permission
-from fairlead.shell.command_line.rules import Rule
+from fairlead.shell.command_line.rules import Rule, is_allowed
 from fairlead.shell.network import Network, Service
 
 Approvals = Literal["ask", "sandboxed"]
@@ -34,7 +35,39 @@ JOINS = [
 def judge(command: str, **given: Any) -> Permission:
     """The permission for a command in the sandbox, with the default settings except for the given ones."""
     policy = Policy(**{name: given.pop(name) for name in ("approvals", "allow", "deny") if name in given})
-    return check_permission(command, policy, **{"where": "sandboxed", **given})
+    return replace(check_permission(command, policy, **{"where": "sandboxed", **given}), rules=())
+
+
+@settings(deadline=None)
+@given(
+    st.one_of(TEXTS, ALLOWED_COMMANDS, st.sampled_from(["pip install x && npm ci", "FOO=1 make > log", "a 'b c' | d"]))
+)
+def test_the_suggested_rules_let_the_command_run_and_no_longer_one(command: str) -> None:
+    asked = check_permission(command, Policy(approvals="ask", allow=ALLOW), where="workspace")
+    rules = list(map(Rule.parse, asked.rules))
+    with_rules = Policy(approvals="ask", allow=[*ALLOW, *rules])
+    if rules:
+        assert check_permission(command, with_rules, where="workspace").action == "run"
+    for rule in rules:
+        assert not is_allowed(f"{rule.text} more", [rule])
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("pip install requests", ("pip install requests",)),
+        ("npm test && npm run 'build all'", ("npm run 'build all'",)),
+        ("npm ci; npm ci", ("npm ci",)),
+        ("FOO=1 make > log", ("FOO=1 make > log",)),
+        ("rm *.txt", ()),
+        ("echo $(date)", ()),
+        ("ls $HOME", ()),
+        ("make \u202etset", ()),
+        ("make 'a\nb'", ()),
+    ],
+)
+def test_rules_are_suggested_for_what_is_not_allowed_yet(command: str, rules: tuple[str, ...]) -> None:
+    assert check_permission(command, Policy(allow=ALLOW), where="workspace").rules == rules
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ import { withVisibleTexts } from "../../ui/shownText";
 /** What a button does. `WaitingAction` has the actions that notices offer too. */
 export type CardAction =
   | WaitingAction
-  | { readonly kind: "reply"; readonly question: AskParams; readonly text: string }
   | { readonly kind: "retry"; readonly sessionId: string }
   | { readonly kind: "help"; readonly sessionId: string; readonly help: ErrorAction }
   | { readonly kind: "showSession"; readonly sessionId: string }

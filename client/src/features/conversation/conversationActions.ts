@@ -151,9 +151,6 @@ export class ConversationActions implements vscode.Disposable {
 
   private async performCardAction(action: CardAction): Promise<void> {
     switch (action.kind) {
-      case "reply":
-        this.features.questions.answer(action.question, action.text);
-        return;
       case "retry":
         await this.features.runs.retry(action.sessionId);
         return;

@@ -5,19 +5,26 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "../../ui/approvalTexts";
 import { relative } from "../../ui/folders";
-import type { ApproveParams, ApproveResult } from "../../wire/protocol";
+import type { ApproveParams, ApproveResult, TryRuleParams, TryRuleResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
-import { showWarning } from "../../ui/show";
+import type { Answer } from "../../state/waiting";
+import { askForText, showBriefly, showWarning } from "../../ui/show";
+
+/** How long a question has been there before a key may be its answer, in milliseconds. */
+const READING_TIME = 500;
 
 export class Approvals {
-  private readonly pending = new Map<ApproveParams, (result: ApproveResult) => void>();
+  private readonly pending = new Map<ApproveParams, { decide: (result: ApproveResult) => void; since: number }>();
 
-  constructor(private readonly store: Store) {}
+  constructor(
+    private readonly store: Store,
+    private readonly tryRule: (params: TryRuleParams) => Promise<TryRuleResult>,
+  ) {}
 
   /** Waits for the user's answer. A withdrawn approval counts as rejected. */
   async ask(approval: ApproveParams, withdrawn: vscode.CancellationToken): Promise<ApproveResult> {
     const answered = new Promise<ApproveResult>((resolve) => {
-      this.pending.set(approval, resolve);
+      this.pending.set(approval, { decide: resolve, since: performance.now() });
       withdrawn.onCancellationRequested(() => {
         resolve({ option: "reject" });
       });
@@ -43,11 +50,80 @@ export class Approvals {
       later,
     );
     const choice = choices.find(({ title }) => title === chosen?.title);
-    if (choice) this.decide(approval, choice.option);
+    if (choice) await this.choose(approval, choice.option);
+  }
+
+  /** Answers an approval, after a question about the rule or the reason if the answer needs one. */
+  async choose(approval: ApproveParams, answer: Answer): Promise<void> {
+    if (!this.pending.has(approval)) showBriefly(t("This was answered already."));
+    else if (answer === "allow_always") await this.allowAlways(approval);
+    else if (answer === "reject_because") await this.rejectBecause(approval);
+    else this.decide(approval, { option: answer });
+  }
+
+  /** Shows the rules that would allow the command, saves what the user makes of them, and allows the command once. */
+  private async allowAlways(approval: ApproveParams): Promise<void> {
+    const saved: string[] = [];
+    for (const [index, command] of approval.rules.entries()) {
+      const step = approval.rules.length > 1 ? ` (${index + 1}/${approval.rules.length})` : "";
+      const rule = await askForText(
+        {
+          title: `${t("Agent: Always Allow")}${step}`,
+        },
+        {
+          value: command,
+          ignoreFocusOut: true,
+          check: async (text) =>
+            checkedRule(await this.tryRule({ rule: text, command, mode: approval.mode ?? "workspace" })),
+        },
+      );
+      if (rule === undefined) return;
+      saved.push(rule.trim());
+    }
+    const settings = vscode.workspace.getConfiguration("fairlead");
+    const rules = new Set([...settings.get<string[]>("bash.allow", []), ...saved]);
+    await settings.update("bash.allow", [...rules], vscode.ConfigurationTarget.Global);
+    this.decide(approval, { option: "allow_once" });
+    showBriefly(t("Saved in the setting fairlead.bash.allow."));
+  }
+
+  private async rejectBecause(approval: ApproveParams): Promise<void> {
+    const reason = await askForText({
+      title: t("Agent: Reject Because..."),
+      prompt: t("The agent reads it and continues."),
+      placeholder: t("What should it do instead?"),
+    });
+    if (reason !== undefined) this.decide(approval, { option: "reject", reason: reason.trim() });
+  }
+
+  /**
+   * Confirms the accept of a protected file if the user has been asked about it: they accepted it again. Returns whether
+   * there was such a question; if it has just come, the key was held down, and that does not confirm.
+   */
+  confirm(uri: string): boolean {
+    for (const [approval, { since }] of this.pending) {
+      if (approval.toolCallId !== null || !isSameUri(approval.uri ?? "", uri)) continue;
+      if (performance.now() - since > READING_TIME) this.decide(approval, { option: "allow_once" });
+      return true;
+    }
+    return false;
   }
 
   /** Answers an approval, if it is still pending. */
-  decide(approval: ApproveParams, option: ApproveResult["option"]): void {
-    this.pending.get(approval)?.({ option });
+  private decide(approval: ApproveParams, result: ApproveResult): void {
+    this.pending.get(approval)?.decide(result);
   }
+}
+
+const isSameUri = (one: string, other: string): boolean =>
+  vscode.Uri.parse(one).toString() === vscode.Uri.parse(other).toString();
+
+function checkedRule({ problem, matches, misses }: TryRuleResult): { message: string; isProblem: boolean } {
+  if (problem !== "") return { message: problem, isProblem: true };
+  const message = t(
+    "Runs without asking in all sessions, also outside the sandbox and with the network: {0}. Still asks: {1}",
+    matches.join(", "),
+    misses.slice(0, 3).join(", "),
+  );
+  return { message, isProblem: false };
 }

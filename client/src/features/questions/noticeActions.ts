@@ -1,4 +1,4 @@
-// The actions of the links in notices, of the same buttons in the conversation, and of the status bar item.
+// The actions of the buttons in notices and in the conversation, and of the status bar item.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -19,12 +19,14 @@ export class NoticeActions {
   perform(action: WaitingAction): unknown {
     switch (action.kind) {
       case "decide":
-        this.approvals.decide(action.approval, action.option);
-        return undefined;
+        return this.approvals.choose(action.approval, action.option);
       case "show":
         return this.approvals.showDialog(action.approval);
       case "answer":
         this.questions.open(action.question);
+        return undefined;
+      case "reply":
+        this.questions.answer(action.question, action.text);
         return undefined;
       case "continueRun":
         return this.continueRun(action.sessionId);

@@ -1,24 +1,23 @@
-// The texts and links of notices. Pure.
+// The texts and buttons of notices. Pure.
 
 import { t } from "@vscode/l10n";
-import { describeApproval } from "../../ui/approvalTexts";
-import type { ApproveParams } from "../../wire/protocol";
+import { describeApproval, type Choice } from "../../ui/approvalTexts";
+import type { ApproveParams, AskParams } from "../../wire/protocol";
 import type { Session } from "../../state/session";
 import type { WaitingAction } from "../../state/waiting";
 import { sessionName } from "../../ui/sessionTexts";
 import { lineText } from "../../ui/shownText";
 
-/**
- * The maximum length of a notice's text, in characters. VS Code truncates a message after 1,000 characters, which must
- * include the links at the end.
- */
+/** The maximum length of a notice's text, in characters. VS Code truncates a message after 1,000 characters. */
 const MAX_LENGTH = 600;
+/** How many of the answers to a question have a button, and how long these may be, in characters. */
+const [MAX_ANSWERS, MAX_ANSWER] = [3, 40];
 
 export interface Notice {
   /** The approval, question, pause or end entry. The notice exists as long as the session has this object. */
   readonly about: object;
   readonly text: string;
-  readonly links: readonly { readonly title: string; readonly action: WaitingAction }[];
+  readonly buttons: readonly { readonly title: string; readonly action: WaitingAction }[];
 }
 
 /** Returns a notice for each pending approval and question of a session, and for its pause. */
@@ -31,14 +30,14 @@ export function noticesOf(session: Session, relative: (uri: string) => string): 
     ...session.questions.map((question): Notice => ({
       about: question,
       text: t("The agent asks: {0}", question.question),
-      links: [{ title: t("Answer"), action: { kind: "answer", question } }],
+      buttons: questionButtons(question),
     })),
   ];
   if (session.pause) {
     notices.push({
       about: session.pause,
       text: session.pause.reason,
-      links: [{ title: t("Continue"), action: { kind: "continueRun", sessionId: session.id } }],
+      buttons: [{ title: t("Continue"), action: { kind: "continueRun", sessionId: session.id } }],
     });
   }
   return notices.map(({ text, ...notice }) => ({
@@ -58,17 +57,31 @@ export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
   return [{ about: last, text: lineText(`${sessionName(session)}: ${text}`, MAX_LENGTH) }];
 }
 
-function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "links"> {
+function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "buttons"> {
   const { message, dialogTitle, choices } = describeApproval(approval, relative);
-  const decisions = choices.map(({ title, option }) => ({
+  const button = ({ title, option }: Choice): Notice["buttons"][number] => ({
     title,
-    action: { kind: "decide", approval, option } as const,
-  }));
-  const showAll = { title: t("Show Full Command"), action: { kind: "show", approval } as const };
+    action: { kind: "decide", approval, option },
+  });
+  const show = (title: string): Notice["buttons"][number] => ({ title, action: { kind: "show", approval } });
   // the user must not allow a command that the notice does not show completely
-  return {
-    text: message ?? dialogTitle,
-    links:
-      message === undefined ? [showAll, ...decisions.filter(({ action }) => action.option === "reject")] : decisions,
-  };
+  if (message === undefined) {
+    const safe = choices.filter(({ option }) => option === "reject");
+    return { text: dialogTitle, buttons: [show(t("Show Full Command")), ...safe.map(button)] };
+  }
+  const brief = choices.filter(({ option }) => option === "allow_once" || option === "reject");
+  const more = brief.length < choices.length ? [show(t("More..."))] : [];
+  return { text: message, buttons: [...brief.map(button), ...more] };
+}
+
+/** The options as buttons, if there are few and short ones, and one to type an answer. */
+function questionButtons(question: AskParams): Notice["buttons"] {
+  const { options } = question;
+  const isBrief = options.length <= MAX_ANSWERS && options.every((option) => option.length <= MAX_ANSWER);
+  const given = (isBrief ? options : []).map((text): Notice["buttons"][number] => ({
+    title: lineText(text),
+    action: { kind: "reply", question, text },
+  }));
+  const own = given.length > 0 ? t("Other Answer...") : t("Answer...");
+  return [...given, { title: own, action: { kind: "answer", question } }];
 }

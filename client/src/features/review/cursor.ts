@@ -59,6 +59,8 @@ export class ReviewCursor {
     private readonly review: Review,
     private readonly diffs: Diffs,
     private readonly inline: InlineChanges,
+    /** Confirms the accept of a protected file if the user is asked about it. Returns whether they were. */
+    private readonly confirm: (uri: string) => boolean,
   ) {}
 
   /**
@@ -66,11 +68,16 @@ export class ReviewCursor {
    * the file is decided as a whole.
    */
   async decideFile(decision: Decision): Promise<void> {
+    if (decision === "accept" && this.isConfirmed()) return;
     await this.decideShownFile((params) => this.review.decide(decision, params));
   }
 
-  /** Decides on the change at the cursor, or on the file if that is decided as a whole. */
+  /**
+   * Decides on the change at the cursor, or on the file if that is decided as a whole. If the user is asked whether they
+   * accept a protected file, accepting it again is the answer.
+   */
   async decideHunk(decision: Decision): Promise<void> {
+    if (decision === "accept" && this.isConfirmed()) return;
     await this.decideAtCursor((params) => this.review.decide(decision, params));
   }
 
@@ -164,6 +171,11 @@ export class ReviewCursor {
     const isOneFile = back.every(({ file }) => file.uri === first.file.uri);
     if (this.shownFile()) await this.showInFile(first);
     else if (isOneFile || this.shown()) await this.diffs.open(first.sessionId, first.file, first.hunk, true);
+  }
+
+  private isConfirmed(): boolean {
+    const uri = this.shownFile()?.changes[0]?.uri ?? this.shown()?.file.uri;
+    return uri !== undefined && this.confirm(uri);
   }
 
   private decideAtCursor(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {

@@ -10,8 +10,9 @@ from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
 from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page, short_record
+from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
 from fairlead.wire import protocol as wire
-from fairlead.wire.params import NoParams, PlanEditParams, SessionParams
+from fairlead.wire.params import NoParams, PlanEditParams, SessionParams, TryRuleParams
 
 
 async def edit_plan(server: AgentServer, params: PlanEditParams) -> wire.PlanEditResult:
@@ -39,3 +40,14 @@ async def record(server: AgentServer, params: SessionParams) -> wire.RecordResul
 async def command_rules(server: AgentServer, _: NoParams) -> wire.PageResult:
     """`agent/command/rules`: a page that says where commands run, which run without asking, and which never run."""
     return {"markdown": await rules_page(server.context)}
+
+
+async def try_rule(_: AgentServer, params: TryRuleParams) -> wire.TryRuleResult:
+    """`agent/command/tryRule`: what an allow rule means, before the user saves it."""
+    try:
+        rule = Rule.parse(params["rule"])
+    except BadRule as error:
+        return {"problem": str(error), "matches": [], "misses": []}
+    examples, allows = rule.examples(), is_allowed(params["command"], [rule], outside=params["mode"] == "workspace")
+    problem = "" if allows else f"This rule does not allow: {params['command']}"
+    return {"problem": problem, "matches": list(examples.matches), "misses": list(examples.misses)}

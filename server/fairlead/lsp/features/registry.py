@@ -37,6 +37,7 @@ REQUESTS: dict[str, Handler] = {
     wire.PLAN_HISTORY: plan.plan_history,
     wire.RECORD: plan.record,
     wire.COMMAND_RULES: plan.command_rules,
+    wire.TRY_RULE: plan.try_rule,
     wire.CREDENTIALS: lifecycle.credentials,
     wire.WARM: lifecycle.warm,
     wire.MODELS: models.list_models,

@@ -7,7 +7,13 @@ from typing import Literal
 from fairlead.display import shorten
 from fairlead.shell.command_line.outside import WHOLE_LINES
 from fairlead.shell.command_line.parse import parse
-from fairlead.shell.command_line.rules import Rule, find_allowing_rule, find_denying_rule, reads_commands
+from fairlead.shell.command_line.rules import (
+    Rule,
+    find_allowing_rule,
+    find_denying_rule,
+    reads_commands,
+    suggested_rules,
+)
 from fairlead.shell.command_line.simple_commands import Parsed, SimpleCommand
 from fairlead.shell.command_line.words import program
 from fairlead.shell.layer import Where
@@ -23,6 +29,8 @@ class Permission:
     action: Literal["run", "ask", "deny"]
     reasons: tuple[str, ...] = ()
     """Sentences for the user, the most important first. Empty for `run`; at most MAX_REASONS and one with a count."""
+    rules: tuple[str, ...] = ()
+    """For `ask`: the allow rules with which the command, and no other one, would run without asking; () if none can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,10 @@ def check_permission(
     more = len(reasons) - MAX_REASONS
     if more > 0:
         reasons = [*reasons[:MAX_REASONS], f"And {more} more."]
-    return Permission("ask", tuple(reasons))
+    can_be_allowed = not (parsed.unclear or unchecked or network.services)
+    return Permission(
+        "ask", tuple(reasons), suggested_rules(parsed.commands, allow, outside=outside) if can_be_allowed else ()
+    )
 
 
 def _reached(network: Network, proxies: Collection[Service]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fairlead.display import escape_invisible
 from fairlead.shell.command_line.outside import COMMAND_RUNNERS, GIT_RUNNERS, OTHER_SHELLS, is_covered
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.simple_commands import SimpleCommand
@@ -147,6 +148,25 @@ def is_allowed(command: str, rules: Sequence[Rule], *, outside: bool = True) -> 
     parsed = parse(command)
     found = (find_allowing_rule(each, rules, outside=outside) for each in parsed.commands)
     return bool(parsed.commands) and not parsed.unclear and all(found)
+
+
+def suggested_rules(commands: Iterable[SimpleCommand], rules: Sequence[Rule], *, outside: bool) -> tuple[str, ...]:
+    """The rules to add to `rules` so that all of these commands are allowed, and nothing else; () if none can."""
+    suggested: list[Rule] = []
+    for command in commands:
+        if find_allowing_rule(command, [*rules, *suggested], outside=outside):
+            continue
+        try:
+            rule = Rule.parse(command.text)
+        except BadRule:
+            return ()
+        # the user must see what they allow, in one line
+        if escape_invisible(rule.text) != rule.text or "\n" in rule.text:
+            return ()
+        if not rule.allows(command, outside=outside) or any(word.value is None for word in rule.command.words):
+            return ()
+        suggested.append(rule)
+    return tuple(rule.text for rule in suggested)
 
 
 def find_allowing_rule(command: SimpleCommand, rules: Iterable[Rule], *, outside: bool) -> Rule | None:
