@@ -164,8 +164,9 @@ test("a rewrite of the plan has a cross only if it left a step open, not if a ch
   };
   const plan = "▸ #1: Test\n☐ #2: Ship";
   assert.deepEqual(shown([]), ["ok", "", plan]);
-  const open = "#1 is not completed: make its check pass.";
-  assert.deepEqual(shown([{ id: "1", problem: "failed" }]), ["failed", open, plan]);
+  const open = "“#1” stays open: its check failed.";
+  const output = "[>] #1: Test\n[x] in the output of the check";
+  assert.deepEqual(shown([{ id: "1", problem: "failed" }]), ["failed", open, output]);
 });
 
 test("while a command runs, its output is shown without colors and without overwritten text", () => {

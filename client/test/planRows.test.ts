@@ -43,7 +43,7 @@ test("each state of an unfinished step has its icon, color and text for screen r
   assert.deepEqual(look({ status: "in_progress", verification: "none" }, "idle"), [
     "debug-pause",
     "charts.blue",
-    "Step, in progress",
+    "Step, not finished",
   ]);
   assert.deepEqual(look({ status: "in_progress", verification: "none" }, "waiting"), [
     "question",
@@ -176,12 +176,12 @@ test("a step says which later step changed its edits again", () => {
   ]);
 });
 
-test("without a plan the rows are inferred from what the agent did, and marked as such", () => {
-  const plan = { ...params<Plan>("plan.empty") };
-  assert.deepEqual(
-    rowsOf(topNodes(session(plan), relative)),
-    plan.inferred.map((text) => `${text} | inferred`),
-  );
+test("without a plan one row has what the agent did, inferred and marked as such", () => {
+  const plan = { ...params<Plan>("plan.empty"), inferred: ["Look around", "Write a.txt"] };
+  const [row, ...others] = topNodes(session(plan), relative);
+  assert.ok(row && others.length === 0);
+  assert.deepEqual(rowsOf([row]), ["Inferred steps | 2 · Write a.txt"]);
+  assert.deepEqual(rowsOf(childNodes(session(plan), row, relative)), ["Look around | ", "Write a.txt | "]);
 });
 
 test("the time of the step in progress continues from the server's last count, and restarts for another step", () => {

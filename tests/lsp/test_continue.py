@@ -49,7 +49,7 @@ async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, st
         assert opened["plan"] == client.last("agent/plan")
         return opened["plan"]["awaitsApproval"]
 
-    with FakeApi(turns=[todo("pending"), DONE, DONE, DONE, DONE]) as api:
+    with FakeApi(turns=[todo("pending"), DONE, DONE, DONE, DONE, DONE]) as api:
         async with connect(api, storage=storage) as client:
             session = {"sessionId": (await client.run("Greet.", mode="plan"))["sessionId"]}
             await client.run("What is it?", mode="ask", **session)
@@ -66,7 +66,9 @@ async def test_a_plan_awaits_approval_until_the_work_starts(connect: Connect, st
                 assert await awaits(client, rewound) == (scope != "conversation"), scope
             await client.request("agent/runTask", {"continue": "plan", **session})
             assert not await awaits(client, session)
-        assert (len(api.requests), api.refusals) == (5, [])
+            await client.run("Plan more.", mode="plan", **session)
+            assert not await awaits(client, session), "this run left the plan as it was"
+        assert (len(api.requests), api.refusals) == (6, [])
 
 
 async def test_a_paused_run_continues(connect: Connect) -> None:

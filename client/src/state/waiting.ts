@@ -55,6 +55,11 @@ export function isWorking(session: Session | undefined): boolean {
   return session?.running === true && !isBlocked(session);
 }
 
+/** In how many seconds a working agent asks the model again after a failure; 0 if it is not waiting for that. */
+export function secondsToRetry(session: Session | undefined, now = Date.now()): number {
+  return isWorking(session) && session?.retry ? Math.max(0, Math.ceil((session.retry.at - now) / 1000)) : 0;
+}
+
 /**
  * Returns why a session is paused, even if it paused in an earlier window or its server ended; undefined if it is
  * running or not paused.

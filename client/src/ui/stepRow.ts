@@ -43,7 +43,7 @@ export function stepRow(
     item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
   const leftovers =
     item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
-  const doing = item.status === "in_progress" && !look.note ? item.activeForm || t("in progress") : "";
+  const doing = item.status === "in_progress" && !look.note ? item.activeForm || look.word : "";
   const errors = errorCount(item.newErrors);
   const lines = [
     item.content,
@@ -81,7 +81,8 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   }
   if (activity === "waiting")
     return { icon: "question", color: "charts.yellow", word: t("waiting for you"), note: t("waiting for you") };
-  return { icon: activity === "working" ? "sync~spin" : "debug-pause", color: "charts.blue", word: t("in progress") };
+  if (activity === "working") return { icon: "sync~spin", color: "charts.blue", word: t("in progress") };
+  return { icon: "debug-pause", color: "charts.blue", word: t("not finished"), note: t("not finished") };
 }
 
 function completedAppearance({

@@ -100,8 +100,9 @@ export interface Plan {
   /** The basis of the reminder (docs/plan.md, L5). */
   readonly roundsSinceUpdate: number;
   /**
-   * Whether a run in the mode `"plan"` has begun since the last one in the mode `"agent"`. If no run is active and an
-   * item is not completed, offer the user to approve the plan: `agent/runTask` with `continue: "plan"`.
+   * Whether a run in the mode `"plan"` has begun, and has not left the plan as it was, since the last one in the mode
+   * `"agent"`. If no run is active and an item is not completed, offer the user to approve the plan: `agent/runTask`
+   * with `continue: "plan"`.
    */
   readonly awaitsApproval: boolean;
 }

@@ -53,7 +53,8 @@ class PlanningState:
     revision: int = 0
     """Increases only if an id, a content, a status, a hold, a check or the order changes."""
     awaits_approval: bool = False
-    """Whether a run in the mode `plan` has begun since the last one in the mode `agent`."""
+    """Whether a run in the mode `plan` has begun, and has not left the plan as it was, since the last one in the mode
+    `agent`."""
 
     @property
     def completed(self) -> int:

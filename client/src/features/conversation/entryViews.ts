@@ -67,7 +67,7 @@ function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
     case "step":
       return stepView(entry, session, relative);
     case "tool":
-      return toolView(entry);
+      return toolView(entry, session);
     case "note":
       return { kind: "note", text: entry.text };
     case "context":
@@ -107,9 +107,9 @@ function stepView(
   return { kind: "step", label: row.label, mark, description: row.description };
 }
 
-function toolView(tool: ToolEntry): EntryView {
+function toolView(tool: ToolEntry, session: Session): EntryView {
   const isCommand = tool.name === "bash";
-  const failure = isCommand ? tool.failure : uncompletedSteps(tool);
+  const failure = isCommand ? tool.failure : openSteps(tool, session);
   const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
   const [place = null] = tool.locations;
   const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
@@ -125,12 +125,18 @@ function toolView(tool: ToolEntry): EntryView {
 
 function toolBody(tool: ToolEntry): string {
   const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
-  return tool.planUpdate && tool.outcome === "ok" ? planLines(tool.planUpdate) : output;
+  // after a failed check, the result has its command and the end of its output
+  return tool.planUpdate?.open.length === 0 && tool.outcome === "ok" ? planLines(tool.planUpdate) : output;
 }
 
-/** Names the steps that a rewrite of the plan could not complete, because their checks failed; empty for other calls. */
-function uncompletedSteps({ planUpdate }: ToolEntry): string {
-  return (planUpdate?.open ?? []).map(({ id }) => t("#{0} is not completed: make its check pass.", id)).join(" ");
+/** Names the steps that a rewrite of the plan could not complete, and what is wrong with their checks. */
+function openSteps({ planUpdate }: ToolEntry, { plan }: Session): string {
+  return (planUpdate?.open ?? [])
+    .map(({ id, problem }) => {
+      const { content = `#${id}`, check = "" } = plan?.items.find((item) => item.id === id) ?? {};
+      return t("“{0}” stays open: {1} {2}.", content, check || t("its check"), problem || t("was stopped"));
+    })
+    .join(" ");
 }
 
 function planLines({ steps }: PlanUpdate): string {

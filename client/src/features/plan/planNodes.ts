@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
-import { goRow, inferredRow, otherRow, outsideRow, pauseRow, retryRow } from "./planRows";
+import { goRow, inferredRow, inferredStepRow, otherRow, outsideRow, pauseRow, retryRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../../wire/protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../../wire/protocolStates";
 import { endingOf, type Session } from "../../state/session";
@@ -58,6 +58,13 @@ interface OutsideNode {
   readonly row: PlanRow;
 }
 
+/** What the agent did without a plan; `steps` is empty for one of these steps. */
+interface InferredNode {
+  readonly kind: "inferred";
+  readonly row: PlanRow;
+  readonly steps: readonly string[];
+}
+
 /**
  * A paused run (`pause`), a plan that waits for approval (`go`), a run that failed or ended too early (`retry`), or
  * another session that waits (`other`).
@@ -74,7 +81,7 @@ export type PlanNode =
   | OutsideNode
   | CommandNode
   | RunningNode
-  | { readonly kind: "inferred"; readonly row: PlanRow }
+  | InferredNode
   | WaitingNode
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
@@ -108,8 +115,11 @@ export function topNodes(session: Session, relative: (uri: string) => string, us
     revision: plan.revision,
     running: session.commands.filter(({ itemId }) => itemId === item.id),
   }));
-  const inferred = plan.inferred.map((text, index): PlanNode => ({ kind: "inferred", row: inferredRow(text, index) }));
-  return [...waiting, ...otherCommands, ...outsideNodes("before"), ...steps, ...inferred, ...outsideNodes("unplanned")];
+  const { inferred } = plan;
+  const inferredNodes: PlanNode[] =
+    inferred.length > 0 ? [{ kind: "inferred", row: inferredRow(inferred), steps: inferred }] : [];
+  const outside = [outsideNodes("before"), outsideNodes("unplanned")] as const;
+  return [...waiting, ...otherCommands, ...outside[0], ...steps, ...inferredNodes, ...outside[1]];
 }
 
 /** Returns the rows of the other sessions that wait for the user. */
@@ -135,6 +145,8 @@ function idleNodes(session: Session, usesKey: boolean): WaitingNode[] {
 
 /** Returns the rows below a row. */
 export function childNodes(session: Session, node: PlanNode, relative: (uri: string) => string): PlanNode[] {
+  if (node.kind === "inferred")
+    return node.steps.map((text, index) => ({ kind: "inferred", row: inferredStepRow(text, index), steps: [] }));
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
   const { files, commands } = evidenceOf(node);

@@ -90,14 +90,29 @@ export function outsideRow({ id, evidence }: Outside): PlanRow {
   };
 }
 
-/** Returns the row of something that the agent did without a plan. */
-export function inferredRow(text: string, index: number): PlanRow {
+/** The row of all that the agent did without a plan, the latest last. */
+export function inferredRow(texts: readonly string[]): PlanRow {
+  const label = t("Inferred steps");
+  const description = [String(texts.length), texts.at(-1)].join(" · ");
+  return {
+    id: "inferred",
+    label,
+    description,
+    tooltip: t("The agent wrote no plan. These steps are inferred from its tool calls."),
+    icon: "eye",
+    color: "descriptionForeground",
+    screenReaderLabel: [label, description].join(", "),
+  };
+}
+
+/** The row of one of them. */
+export function inferredStepRow(text: string, index: number): PlanRow {
   return {
     id: `inferred-${index}`,
     label: text,
-    description: t("inferred"),
-    tooltip: `${text}\n${t("The agent made no plan. This row was inferred from its tool calls.")}`,
-    icon: "eye",
+    description: "",
+    tooltip: text,
+    icon: "circle-small",
     color: "descriptionForeground",
     screenReaderLabel: t("{0}, inferred", text),
   };

@@ -17,8 +17,9 @@ import {
 import type { PlanRow } from "../../ui/stepRow";
 import type { ApproveParams, AskParams } from "../../wire/protocol";
 import { takesKey } from "../../server/settings";
+import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
-import { isWorking, openRequests } from "../../state/waiting";
+import { isWorking, openRequests, secondsToRetry } from "../../state/waiting";
 import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
 import { planCount } from "../../ui/stepRow";
@@ -89,7 +90,7 @@ export class PlanView extends StoreTree<PlanNode> {
         return item;
       }
       case "inferred":
-        return planItem(node.row);
+        return planItem(node.row, node.steps.length > 0 ? Collapsed : None);
     }
   }
 
@@ -151,12 +152,14 @@ export class PlanView extends StoreTree<PlanNode> {
     }
   }
 
-  /** Updates the elapsed time each second while there is a `current` row. */
+  /** Updates the times each second while there is a `current` row, or the agent waits to ask the model again. */
   private scheduleTick(): void {
     clearTimeout(this.tick);
-    if (!this.current) return;
+    const isCounting = (): boolean => secondsToRetry(this.store.active) > 0;
+    if (!this.current && !isCounting()) return;
     this.tick = setTimeout(() => {
       if (this.current && this.view.visible) this.redrawRow(this.current);
+      this.updateHeader();
       this.scheduleTick();
     }, SECOND);
   }
@@ -201,8 +204,16 @@ function message(session: Store["active"]): string {
         ? t("Starting the agent for “{0}”.", session.title)
         : session.running
           ? t("Working. No plan yet.")
-          : t("This session has no plan.");
-  return [replay, status].filter(Boolean).join(" ");
+          : session.plan && session.plan.inferred.length > 0
+            ? t("The agent wrote no plan. These steps are inferred from its tool calls.")
+            : t("This session has no plan.");
+  return [replay, retryText(session), status].filter(Boolean).join(" ");
+}
+
+/** Why the agent waits before it asks the model again, and for how long. */
+function retryText(session: Session): string {
+  const seconds = secondsToRetry(session);
+  return seconds > 0 ? t("{0} Trying again in {1} s.", session.retry?.reason ?? "", seconds) : "";
 }
 
 function planItem(row: PlanRow, collapsible = None): TreeItem {

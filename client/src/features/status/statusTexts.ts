@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { planCount } from "../../ui/stepRow";
 import { describeApproval } from "../../ui/approvalTexts";
 import { sessionName } from "../../ui/sessionTexts";
-import { isWorking, needsDecision, pauseReason, waitingCount } from "../../state/waiting";
+import { needsDecision, pauseReason, secondsToRetry, waitingCount } from "../../state/waiting";
 import type { Session } from "../../state/session";
 import { contextUsage, countText, usageSummary } from "../../ui/format";
 import { lineText } from "../../ui/shownText";
@@ -31,11 +31,16 @@ export function statusTexts(
   const running = sessions.filter((session) => session.running);
   const others = running.length - Number(active?.running === true);
   const isPaused = pauseReason(active) !== undefined;
-  const retrySeconds = isWorking(active) && active?.retry ? Math.ceil((active.retry.at - now) / 1000) : 0;
+  const retrySeconds = secondsToRetry(active, now);
   const icon = waiting > 0 ? "question" : running.length > 0 ? "sync~spin" : isPaused ? "debug-pause" : "checklist";
   const what =
     waiting > 0
-      ? t("Agent: {0} waiting for you", waiting)
+      ? [
+          t("Agent: {0} waiting for you", waiting),
+          retrySeconds > 0 ? t("the shown session is retrying in {0} s", retrySeconds) : "",
+        ]
+          .filter(Boolean)
+          .join(" · ")
       : retrySeconds > 0
         ? t("Agent: retrying in {0} s", retrySeconds)
         : [activeText(active, isPaused), othersText(others, active?.running === true)].filter(Boolean).join(" · ");

@@ -52,6 +52,8 @@ class Runs:
         self.mode: Mode = "agent"
         """The mode of the last main run; `agent` before the first one."""
         self._resting: Phase = "idle"
+        self._unchanged: int | None = None
+        """The revision of the plan before a run in the mode `plan`; None if the plan awaited approval already."""
         self._last_number = 0
         self._prompt_count = 0
         """Increases with each prompt, continuation and message from the user; starts at 0 in each process."""
@@ -101,8 +103,10 @@ class Runs:
             checkpoint = self._decisions.add_checkpoint(self._snapshot(), shown_prompt(task.prompt))
             self._builder.feedback.plan_edited(self._builder.plan.begin_prompt())
         self.mode = task.mode or self.mode
+        plan = self._builder.plan
+        self._unchanged = None if plan.snapshot().awaits_approval else plan.snapshot().revision
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
-            self._builder.plan.set_awaits_approval(self.mode == "plan")
+            plan.set_awaits_approval(self.mode == "plan")
         self._builder.apply_plan_settings()
         agent = self._builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
@@ -145,6 +149,9 @@ class Runs:
         """Call it with each event before it is published, so that what is sent with it has the right `phase`."""
         if isinstance(event, RunFinished) and event.run_id == self.main_id:
             self._resting = "paused" if self._exiting or event.stop_reason in PAUSES else "idle"
+            plan = self._builder.plan
+            if self.mode == "plan" and plan.snapshot().revision == self._unchanged:
+                plan.set_awaits_approval(False)  # the run wrote no plan
 
     def steer(self, text: str) -> tuple[int, Steered]:
         """Queues a message to the main run. Returns how many messages are queued, including this one, and its event.
