@@ -73,7 +73,7 @@ async function beginWithoutModel({ page, take, command, text }) {
   await page.press("F1");
   await page.insertText("Agent");
   await page.page
-    .locator(".quick-input-list .label-name", { hasText: /^Agent: / })
+    .locator(".quick-input-list .label-name", { hasText: /^Fairlead Agent: / })
     .first()
     .waitFor();
   await take("1-palette");

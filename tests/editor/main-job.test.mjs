@@ -64,10 +64,10 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Log",
     "Agent: Try the Example",
     "Agent: Welcome to Fairlead",
-  ];
+  ].map((title) => `Fairlead ${title}`);
   // the server may run already, because the view was open
   const commands = async () =>
-    (await page.commands("Agent")).filter((label) => label !== "Agent: Stop and Restart Server");
+    (await page.commands("Agent")).filter((label) => label !== "Fairlead Agent: Stop and Restart Server");
   await page.until("what the palette offers", async () => isDeepStrictEqual(await commands(), offered));
   await page.showContainer("Fairlead");
   await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));

@@ -107,11 +107,14 @@ export function workbenchVerbs({ page, until, act }) {
       has: page.locator(`.action-label[aria-label="${title}"], .action-label[aria-label^="${title} "]`),
     });
 
+  // the palette finds the commands by both words; the documentation leaves out the first
+  const fullTitle = (title) => (title.startsWith("Agent: ") ? `Fairlead ${title}` : title);
+
   /** Runs a command from the palette by its exact title, as in "Agent: Run Task". */
   const runCommand = (title) =>
     act(`the command "${title}" in the palette`, async () => {
       await typeIntoPalette(title);
-      await click(quickRow(title));
+      await click(quickRow(fullTitle(title)));
     });
 
   // Gives up early and is repeated: an obstacle (a palette that is closing, a dialog that gets the key) is soon gone.
@@ -131,7 +134,10 @@ export function workbenchVerbs({ page, until, act }) {
       await page.keyboard.press("F1");
       await until("the palette", async () => isPalette(await quickInput()));
       await page.keyboard.insertText(title);
-      await until(`"${title}" first in the palette`, async () => (await quickInput()).items[0]?.label === title);
+      await until(
+        `"${title}" first in the palette`,
+        async () => (await quickInput()).items[0]?.label === fullTitle(title),
+      );
       await page.keyboard.press("Enter");
     },
 
