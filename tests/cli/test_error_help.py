@@ -9,6 +9,7 @@ from cli.command import run_plain
 from fairlead.cli.error_help import help_lines
 from fairlead.cli.options import RunOptions
 from fairlead.cli.program import program_name
+from fairlead.cli.summary import continue_command
 from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots
 from support.fake_api import HttpError, Text, Turn
@@ -60,6 +61,23 @@ def test_a_failure_says_what_to_type(name: str) -> None:
     options = RunOptions("a task", Roots.of(Path.cwd()), endpoint="ollama", model="m")
     shown = help_lines(PLAIN | given, options)
     assert [line.plain.replace(program_name(), "fairlead") for line in shown] == lines
+
+
+def test_the_session_continues_with_the_same_model() -> None:
+    """The command names everything that says which server gets the conversation."""
+    options = RunOptions(
+        "a task",
+        Roots.of(Path.cwd()),
+        config_file="my settings.json",
+        endpoint="work",
+        base_url="http://localhost:4000",
+        model="large",
+        small_model="small",
+    )
+    assert continue_command(options).removeprefix(program_name()) == (
+        " run --continue --config 'my settings.json' --endpoint work --base-url http://localhost:4000 --model large"
+        " --small-model small"
+    )
 
 
 def test_the_named_command_works(workspace: Path) -> None:

@@ -1,13 +1,13 @@
 """What the user can type after a run that failed because of its model."""
 
-import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.text import Text
 
 from fairlead.cli.options import RunOptions
 from fairlead.cli.program import program_name
-from fairlead.cli.summary import workspace_arguments
+from fairlead.cli.summary import continue_command
 from fairlead.cli.view.text import escape_hidden
 from fairlead.models.common.presets import presets
 from fairlead.wire import protocol as wire
@@ -21,22 +21,17 @@ def help_lines(error: wire.RunErrorWire, options: RunOptions) -> list[Text]:
 
 
 def _help(error: wire.RunErrorWire, options: RunOptions) -> Iterator[tuple[str, str]]:
-    def again(*, endpoint: str = options.endpoint, base_url: str = options.base_url, model: str = "") -> str:
-        given = {"endpoint": endpoint, "base-url": base_url, "model": model}
-        changed = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
-        return f"{program_name()} run --continue{changed}{workspace_arguments(options.workspace)}"
-
     kind = error["kind"]
     for model in error["models"]:
-        yield f"To use {escape_hidden(model)}", again(model=model)
+        yield f"To use {escape_hidden(model)}", continue_command(replace(options, model=model))
     if kind in _OTHER_MODEL and not error["models"]:
         yield "To see the models", f"{program_name()} models"
-        yield "To use another model", again(model="NAME")
+        yield "To use another model", continue_command(replace(options, model="NAME"))
     owner = presets().get(error["keyEndpoint"])
     if owner is not None:
-        command = again(endpoint=owner.name, base_url="", model="" if owner.model else "NAME")
-        yield f"To use {owner.title}, set its key as {owner.key_variables[0]}", command
+        theirs = replace(options, endpoint=owner.name, base_url="", model="" if owner.model else "NAME", small_model="")
+        yield f"To use {owner.title}, set its key as {owner.key_variables[0]}", continue_command(theirs)
     if error["accountUrl"]:
         yield "To add credit", error["accountUrl"]
     if kind in ("wrong_server", "proxy"):
-        yield "To use another address", again(base_url="URL", model=options.model)
+        yield "To use another address", continue_command(replace(options, base_url="URL"))

@@ -460,6 +460,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         services=given.service,
         opened_secrets=given.allow_secret,
         config=_config(given, fail),
+        config_file=given.config or "",
     )
     _check_endpoint(given.endpoint, options.settings, fail)
     return options

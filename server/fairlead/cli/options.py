@@ -54,6 +54,8 @@ class RunOptions:
     """Patterns of the files that look like secrets, and may be read without asking."""
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The settings of the file of `--config` (`read_config`)."""
+    config_file: str = ""
+    """The file of `--config`, as the user named it."""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -69,9 +69,21 @@ def workspace_arguments(roots: Roots) -> str:
 
 def continue_line(options: RunOptions, *, finished: bool) -> Text:
     """How to continue a session that is unfinished or has undecided changes."""
-    command = f"{program_name()} run --continue{workspace_arguments(options.workspace)}"
     why = "Undecided changes are saved. To review them" if finished else "To continue where it stopped"
-    return Text(f"{why}: {escape_hidden(command)}", style="dim")
+    return Text(f"{why}: {escape_hidden(continue_command(options))}", style="dim")
+
+
+def continue_command(options: RunOptions) -> str:
+    """The command that continues the session with the same model, so that no other server gets the conversation."""
+    given = {
+        "config": options.config_file,
+        "endpoint": options.endpoint,
+        "base-url": options.base_url,
+        "model": options.model,
+        "small-model": options.small_model,
+    }
+    same = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
+    return f"{program_name()} run --continue{same}{workspace_arguments(options.workspace)}"
 
 
 def result_lines(result: wire.RunResult, shown: str, window: Window, seconds: float, marks: Marks) -> list[Text]:
