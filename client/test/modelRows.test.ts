@@ -96,7 +96,7 @@ test("the efforts to choose from are those of the model, else all levels, and th
 
 test("the set-up offers the endpoints that Fairlead knows, and first what answers without a set-up", () => {
   const clouds = ["# With a sign-in to a cloud", "Amazon Bedrock", "Google Vertex AI"];
-  const keys = ["Anthropic", "OpenAI", "OpenRouter", "Google Gemini", "Mistral", "DeepSeek", "Azure OpenAI"];
+  const keys = ["Anthropic", "OpenAI", "OpenRouter", "Google Gemini", "Mistral", "DeepSeek", "Groq", "Azure OpenAI"];
   const rest = ["# With an API key", ...keys, "# With a server", "Local Server...", "Another Address...", ...clouds];
   assert.deepEqual(shown(accessRows([])), rest);
   const found = accessRows([

@@ -30,6 +30,7 @@ def refusal(endpoint: Endpoint, status: int, message: str) -> ModelError:
         ("sk-proj-x", "openai"),
         ("sk-svcacct-x", "openai"),
         ("AIzaSyx", "gemini"),
+        ("gsk_x", "groq"),
         ("sk-0123456789abcdef", ""),  # OpenAI's old keys, DeepSeek's and those of many gateways
         ("", ""),
     ],

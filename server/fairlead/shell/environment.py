@@ -20,7 +20,7 @@ KEY_VARIABLES = "FAIRLEAD_KEY_VARIABLES"
 # prefixes of the variables that configure Fairlead and the models that it uses (docs/faults.md 40)
 _OWN_PREFIXES = (
     "ANTHROPIC_", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_OPENAI_", "DEEPSEEK_", "FAIRLEAD_", "GEMINI_", "GOOGLE_API_KEY",
-    "MISTRAL_", "OPENAI_", "OPENROUTER_",
+    "GROQ_", "MISTRAL_", "OPENAI_", "OPENROUTER_",
 )  # fmt: skip
 # services that sell the answers of models. Whoever has such a key can spend the user's money, and no tool for building,
 # deploying or publishing needs one. Those of clouds, Git hosts and package registries do not belong here.
