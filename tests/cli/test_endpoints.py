@@ -26,3 +26,11 @@ def test_a_task_runs_with_the_key_and_the_address_of_the_endpoint(workspace: Pat
         ended = run_plain("run", "a task", "--workspace", workspace, *options, *([url] if options else []), **env)
     assert ended.code == 0, ended.out
     assert f" at {url}" in ended.out and "Done." in ended.out
+
+
+def test_a_server_whose_model_is_not_known_is_named_by_its_address(workspace: Path) -> None:
+    """Not by the name of a provider, whose API this server may have. If it wants a key, the error says so."""
+    with FakeOpenAi() as api:
+        ended = run_plain("run", "a task", "--workspace", workspace, "--base-url", api.url)
+    assert f"Model     {api.url}\n" in ended.out and "Anthropic" not in ended.out
+    assert f"{api.url} needs an API key, and none is set." in " ".join(ended.out.split())

@@ -43,6 +43,7 @@ test("without a key the user is asked how to reach a model, and then the typed t
       (await page.quickInput()).message.startsWith("The server's base URL."),
     );
     await page.fillInput(url, { title: "Agent: Set Up Model" });
+    await page.fillInput("sk-bad", { title: "Agent: Set API Key" });
     await page.until("the question for the model's name", async () =>
       (await page.quickInput()).message.includes("The model's name"),
     );

@@ -78,6 +78,10 @@ async def test_a_server_that_cannot_be_asked_is_a_row_with_the_reason(workspace:
         async with Client(workspace, settings=work(server.url, api="chat")) as client:
             refused = by_name(await client.request("agent/models", {}))["work"]
             assert "“Agent: Set API Key” or WORK_KEY" in refused["problem"] and refused["models"] == []
+            assert refused["needsKey"]
+            await client.request("agent/credentials", {"keys": {"work": "wrong"}})
+            refused = by_name(await client.request("agent/models", {}))["work"]
+            assert not refused["needsKey"] and refused["problem"].startswith("The API key was refused.")
             await client.request("agent/credentials", {"keys": {"work": "k"}})
             listed = by_name(await client.request("agent/models", {}))["work"]
             assert (listed["problem"], [each["name"] for each in listed["models"]]) == ("", ["small", "large"])

@@ -24,7 +24,7 @@ async def test_fault_25_without_credentials_nothing_is_sent(empty: str | None) -
     with pytest.raises(ModelError) as error:
         model.stream(asked())
     assert (error.value.kind, error.value.message) == ("auth", NO_KEY.format(variable="ANTHROPIC_API_KEY"))
-    for word in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+    for word in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "--endpoint", "--base-url"):
         assert word in error.value.message
 
 

@@ -55,6 +55,15 @@ def test_a_refused_key_of_another_provider_is_recognized_and_not_quoted() -> Non
     assert "The API key was refused. Set another one" in failed.message
 
 
+def test_a_missing_key_is_not_a_refused_one() -> None:
+    """Without a key, a server that wants one is named with where to set it. A header may contain a key, too."""
+    gateway = replace(OPENAI, base_url="https://gateway.example/v1", at_provider=False, api_key=None)
+    failed = refusal(gateway, 401, "No key.")
+    assert failed.message.startswith("https://gateway.example/v1 needs an API key, and none is set. Set it with")
+    failed = refusal(replace(gateway, headers=(("authorization", "Basic x"),)), 401, "No key.")
+    assert failed.message.startswith("The API key was refused.")
+
+
 def test_the_accounts_page_is_that_of_the_preset() -> None:
     """It is never an address from the server's answer, and not that of a provider that is not asked."""
     said = "You have no credit. Buy some at https://evil.example/pay"

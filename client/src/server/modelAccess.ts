@@ -233,6 +233,7 @@ export class ModelAccess {
     const asked = endpoint ?? (await this.server.defaultModel())?.endpoint ?? DEFAULT_ENDPOINT;
     const { endpoints } = await this.server.request(method.models, { ask: [asked], refresh: true });
     const group = endpoints.find(({ name }) => name === asked);
+    if (group?.needsKey) return (await this.setApiKey(asked)) === undefined ? undefined : this.pickModelOf(endpoint);
     const listed = group?.problem === "" ? modelRows(group, undefined) : [];
     const [only] = listed;
     if (only && listed.length === 1) return only.model;

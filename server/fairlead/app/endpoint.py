@@ -93,7 +93,7 @@ def choose_endpoint(
     fallback = spec.model if not model else ""
     if not is_asked:
         model, fallback = model or fallback, ""
-    return Endpoint(
+    endpoint = Endpoint(
         model=model,
         max_tokens=settings.max_tokens,
         effort=(settings.effort if selection.effort is None else selection.effort) or None,
@@ -112,6 +112,10 @@ def choose_endpoint(
         key_variable=next(iter(spec.key_variables), OWN_VARIABLE),
         fallback_model=fallback,
         problem=_problem(spec, base_url, model, specs, is_asked=is_asked),
+    )
+    # only its address says what is there
+    return (
+        replace(endpoint, title=str(endpoint.shown_url)) if name == DEFAULT and not endpoint.is_anthropic else endpoint
     )
 
 

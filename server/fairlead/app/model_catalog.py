@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.agent.errors import ModelError
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.models_list import PROBE, TIMEOUT, ListedModel, list_models
-from fairlead.models.common.presets import DEFAULT, EndpointSpec, ModelFacts
+from fairlead.models.common.presets import EndpointSpec, ModelFacts
 from fairlead.models.common.prices import price_list, price_of, window_of
 
 
@@ -19,7 +19,7 @@ class EndpointModels:
     title: str
     is_local: bool
     needs_key: bool
-    """Whether its models cannot be asked without a key, and there is none."""
+    """Whether its models cannot be asked without a key, by its kind or its server's answer, and there is none."""
     problem: str
     """Why its server could not be asked for its models, and what to do; empty if it was not asked, or answered."""
     models: tuple[ListedModel, ...]
@@ -80,7 +80,7 @@ class ModelCatalog:
         has_address = spec.kind == "cloud" or bool(spec.base_url or endpoint.base_url)
         if not is_wanted and (spec.kind == "cloud" or not has_address):
             return None
-        listed, problem = (), ""
+        listed, problem, needs_key = (), "", endpoint.is_without_key
         if not has_address:
             problem = endpoint.problem
         elif not may_ask:
@@ -94,12 +94,12 @@ class ModelCatalog:
                 if not is_wanted and spec.kind == "local":
                     return None
                 problem = error.message
+                needs_key = error.kind == "auth" and not endpoint.has_credentials
         return EndpointModels(
             spec.name,
-            # only its address says what is there
-            (endpoint.shown_url or spec.title) if spec.name == DEFAULT and not endpoint.is_anthropic else spec.title,
+            endpoint.title,
             is_local=endpoint.is_local,
-            needs_key=endpoint.is_without_key,
+            needs_key=needs_key,
             problem=problem,
             models=tuple(_merged(spec, endpoint, {model.name: model for model in listed})),
         )

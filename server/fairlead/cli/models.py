@@ -52,7 +52,7 @@ async def _reject(_: Any) -> dict[str, Any]:
 def _show(endpoint: wire.EndpointWire, terminal: Terminal) -> None:
     local = f" {terminal.marks.note} local" if endpoint["local"] else ""
     terminal.print(f"{escape_to_one_line(endpoint['title'])} (--endpoint {endpoint['name']}){local}", "bold")
-    if endpoint["needsKey"]:
+    if endpoint["needsKey"] and not endpoint["problem"]:
         spec = presets().get(endpoint["name"])
         variable = next(iter(spec.key_variables), "") if spec else ""
         terminal.print(f"  needs a key{f': set {variable}' if variable else ''}", "yellow")

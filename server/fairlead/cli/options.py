@@ -75,16 +75,15 @@ class RunOptions:
         }
         return with_options(self.config, {name: value for name, value in given.items() if value})
 
-    @property
-    def where(self) -> str:
+    def where(self, name: str) -> str:
         """Where the model is, for a line that begins with its name: the provider and the address, without a password.
 
-        Empty: at Anthropic's own address.
+        Empty: at Anthropic's own address, or the name says it, because only the server knows the model's.
         """
         endpoint = choose_endpoint(read_settings(self.settings)[0], Credentials())
         is_named = endpoint.cloud is not None or (endpoint.at_provider and endpoint.base_url is not None)
-        at = "" if endpoint.at_provider or endpoint.shown_url is None else f" at {endpoint.shown_url}"
-        return f" on {endpoint.title}{at}" if is_named else at
+        at = "" if endpoint.at_provider or endpoint.shown_url in (None, name) else f" at {endpoint.shown_url}"
+        return f" on {endpoint.title}{at}" if is_named and name != endpoint.title else at
 
 
 @dataclass(frozen=True)

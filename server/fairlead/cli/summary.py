@@ -50,7 +50,7 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
 
 def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
     """The model, with its cloud, and its address if it is not the usual one."""
-    return _field("Model", clean(name) + clean(options.where), display)
+    return _field("Model", clean(name) + clean(options.where(name)), display)
 
 
 def continued_lines(title: str, plan: states.PlanWire, files: int, display: Display) -> list[Text]:

@@ -92,6 +92,7 @@ WRONG_PROVIDER = (
     "The API key was refused. By its form, it is a key of {title}. Use {title}, or set another key with “Agent: Set "
     "API Key” or {key_variable}."
 )
+MISSING_KEY = "{where} needs an API key, and none is set. Set it with “Agent: Set API Key” or {key_variable}."
 UNSTARTED_ATTEMPTS = 5
 """The most attempts if the model's server on this machine is not running.
 
@@ -151,7 +152,9 @@ class ApiErrors:
         if name not in ADVICE:
             return None
         owner = self._key_owner()
-        text = WRONG_PROVIDER if name == "authentication_error" and owner else ADVICE[name]
+        text = ADVICE[name]
+        if name == "authentication_error":
+            text = WRONG_PROVIDER if owner else text if self.endpoint.has_credentials else MISSING_KEY
         return text.format(
             where=self.where,
             server=self.endpoint.title if self.endpoint.at_provider else self.where,

@@ -19,7 +19,8 @@ CARRIER_GRADE_NAT = ipaddress.ip_network("100.64.0.0/10")  # Tailscale's address
 
 NO_KEY = (
     "No API key is set. In VS Code run “Agent: Set API Key”; in a terminal set {variable}. "
-    "A local model only needs its address: the setting baseUrl, --base-url or ANTHROPIC_BASE_URL."
+    "For another provider or a local server, choose its endpoint (setting endpoint, --endpoint) or its address "
+    "(baseUrl, --base-url)."
 )
 INVALID_KEY = "The API key contains invalid characters. Set it again with “Agent: Set API Key” or {variable}."
 _CALL = re.compile(r"/(chat/completions|completions|messages|responses|models)$")
@@ -183,6 +184,11 @@ class Endpoint:
         """Whether a key is needed and missing."""
         is_needed = self.needs_key or not (self.base_url or self.cloud)
         return is_needed and not (self.api_key or self.auth_token)
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether requests contain a key, a token or headers of the user's."""
+        return bool(self.api_key or self.auth_token or self.headers)
 
     def check(self) -> None:
         """Checks that a request can be sent. With a base URL or a cloud, the key may be missing.
