@@ -179,7 +179,7 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
   });
 });
 
-test("an unknown model: the run goes on with the similar one that the server has", async () => {
+test("after an unknown model, the run continues with a similar model of the server", async () => {
   const models = [{ id: "gpt-6.1-sol" }, { id: "gpt-6.1-terra" }, { id: "a" }, { id: "b" }];
   const { url, requests } = await listingServer({ models });
   const settings = {
@@ -196,6 +196,9 @@ test("an unknown model: the run goes on with the similar one that the server has
     await page.toastButton("has no model", "Use gpt-6.1-sol");
     await page.toast("It is well.");
     assert.equal(requests.at(-1).model, "gpt-6.1-sol");
+    await page.statusItem("fairlead.model", ({ text }) => text === "gpt-6.1-sol");
+    // the wrong name came from the settings
+    await page.runCommand("Agent: New Session");
     await page.statusItem("fairlead.model", ({ text }) => text === "gpt-6.1-sol");
   });
 });

@@ -26,7 +26,7 @@ export class ErrorHelp {
   async perform(action: ErrorAction, model: ChosenModel, sessionId: string | undefined): Promise<boolean> {
     switch (action.kind) {
       case "useModel":
-        await this.picker.use({ ...model, model: action.model }, sessionId);
+        await this.useModel(action.model, model, sessionId);
         return true;
       case "useKeyOf":
         return this.useKeyOf(action.endpoint, model, sessionId);
@@ -48,6 +48,14 @@ export class ErrorHelp {
         await vscode.env.openExternal(vscode.Uri.parse(action.url));
         return false;
     }
+  }
+
+  /** Uses another model of the same endpoint, also by default if the settings have the one that failed. */
+  private async useModel(name: string, failed: ChosenModel, sessionId: string | undefined): Promise<void> {
+    const byDefault = await this.server.defaultModel();
+    await this.picker.use({ ...failed, model: name }, sessionId);
+    if (sessionId === undefined || byDefault?.endpoint !== failed.endpoint || byDefault.model !== failed.model) return;
+    await this.picker.makeDefault({ endpoint: failed.endpoint, model: name });
   }
 
   /**

@@ -149,7 +149,7 @@ export class ModelPicker {
   }
 
   /** Writes the model to the user's settings. */
-  private async makeDefault({ endpoint, model, effort }: Selection): Promise<void> {
+  async makeDefault({ endpoint, model, effort }: Selection): Promise<void> {
     const byDefault = await this.server.request(method.chooseModel, {});
     const settings = vscode.workspace.getConfiguration("fairlead");
     // the base URL belongs to the endpoint that was configured until now
