@@ -29,9 +29,9 @@ def running(command: Sequence[str], home: Path, path: str, **env: str) -> Iterat
     try:
         deadline = time.monotonic() + DEADLINE
         while get(f"{url}{path}")[0] != 200:
-            assert process.poll() is None, f"{command[0]} ended"
             assert time.monotonic() < deadline, f"{command[0]} does not answer"
-            time.sleep(LOOK_AGAIN)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                raise AssertionError(f"{command[0]} ended: {process.wait(LOOK_AGAIN)}")
         yield url
     finally:
         assert process.stdin is not None

@@ -45,9 +45,9 @@ async def test_a_stop_ends_the_run_and_the_answer(api: str, workspace: Path) -> 
         took: list[float] = []
         for number in range(1, 4):
             run = asyncio.ensure_future(client.run("Tell me about apples."))
-            await client.until(lambda: len(client.events("run_started")) == number)  # noqa: B023
+            await client.until(lambda: len(client.events("run_started")) == number)  # noqa: B023  awaited at once
             count = len(client.events("text"))
-            await client.until(lambda: len(client.events("text")) > count)  # noqa: B023
+            await client.until(lambda: len(client.events("text")) > count)  # noqa: B023  awaited at once
             assert not await idle()
             stopped = time.monotonic()
             await client.request("agent/cancel", {"sessionId": client.events("run_started")[-1]["sessionId"]})

@@ -82,9 +82,9 @@ async def test_a_stop_ends_the_run_and_the_answer(server: str, workspace: Path) 
     async with Client(workspace, settings=settings(server)) as client:
         for number in (1, 2):
             run = asyncio.ensure_future(client.run("Write a long story about apples.", DEADLINE))
-            await client.until(lambda: len(client.events("run_started")) == number)  # noqa: B023
+            await client.until(lambda: len(client.events("run_started")) == number)  # noqa: B023  awaited at once
             count = len(client.events("text"))
-            await client.until(lambda: len(client.events("text")) > count)  # noqa: B023
+            await client.until(lambda: len(client.events("text")) > count)  # noqa: B023  awaited at once
             await client.request("agent/cancel", {"sessionId": client.events("run_started")[-1]["sessionId"]})
             assert (await run)["stopReason"] == "cancelled"
 
