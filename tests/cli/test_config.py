@@ -139,6 +139,15 @@ def test_an_endpoint_of_the_file_can_be_named(config: Callable[[Any], Path]) -> 
     assert (ended.code, "invalid choice: 'wrok' (choose from anthropic" in ended.err) == (2, True)
 
 
+def test_an_endpoint_of_the_file_that_is_ignored_has_a_reason(config: Callable[[Any], Path]) -> None:
+    """Whether or not it is the one that `--endpoint` names."""
+    path = config({"endpoints": {"work": {"baseUrl": "ftp://models.example"}}})
+    ended = run_plain("models", "--endpoint", "work", "--config", path)
+    assert (ended.code, 'endpoints.work needs a "baseUrl" such as' in ended.err) == (2, True), ended.err
+    ended = run_plain("models", "--endpoint", "openai", "--config", path)
+    assert 'endpoints.work needs a "baseUrl" such as' in ended.out
+
+
 @pytest.mark.parametrize("command", [["run", "x"], ["models"], ["verify", "record.json"]])
 def test_a_missing_file_is_wrong_usage(command: list[str]) -> None:
     """Nothing is run, because the file may have forbidden something."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from fairlead import __version__
 from fairlead.agent.errors import ModelError
 from fairlead.app.endpoint import endpoint_specs
-from fairlead.app.settings import read_settings
+from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.config import BadConfig, read_config, with_options
@@ -358,9 +358,11 @@ def _config(given: argparse.Namespace, fail: Callable[[str], NoReturn]) -> dict[
 
 def _check_endpoint(name: str, settings: Mapping[str, Any], fail: Callable[[str], NoReturn]) -> None:
     """Calls `fail` if `--endpoint` names neither a known endpoint nor one of the settings."""
-    known = endpoint_specs(read_settings(settings)[0])
+    read, problems = read_settings(settings)
+    known = endpoint_specs(read)
     if name and name not in known:
-        fail(f"argument --endpoint: invalid choice: {name!r} (choose from {', '.join(known)})")
+        ignored = f"\n{ignored_values(problems)}" if problems else ""
+        fail(f"argument --endpoint: invalid choice: {name!r} (choose from {', '.join(known)}){ignored}")
 
 
 def _service(text: str) -> str:

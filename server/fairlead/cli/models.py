@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
+from fairlead.app.settings import ignored_values, read_settings
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.options import ModelsOptions
 from fairlead.cli.run import DONE, NOT_DONE
@@ -30,6 +31,9 @@ async def run_models(options: ModelsOptions, terminal: Terminal, start_server: S
         return NOT_DONE
     finally:
         await asyncio.shield(client.stop())
+    problems = read_settings(options.settings)[1]
+    if problems and not options.as_json:
+        terminal.print(escape_to_one_line(ignored_values(problems)), "yellow")
     is_named = bool(options.endpoint or options.base_url)
     endpoints = result["endpoints"][:1] if is_named else result["endpoints"]
     if options.as_json:
