@@ -69,6 +69,7 @@ def test_a_preset_says_what_is_missing(name: str) -> None:
     spec, settings = presets()[name], {"endpoint": name, "model": "m"}
     if spec.kind in ("cloud", "local"):
         chosen(settings).check()
+        assert ("does not list its models" in chosen({"endpoint": name}).problem) == (spec.kind == "cloud")
     elif spec.base_url:
         assert spec.key_variables[0] in refusal(chosen(settings))
         chosen(settings, {spec.key_variables[0]: "k"}).check()

@@ -25,7 +25,7 @@ def test_a_servers_models_are_listed() -> None:
         ended = run_plain("models", "--base-url", server.url)
         assert ended.code == 0, ended.err
         assert ended.out == (
-            f"{server.url} (--endpoint anthropic) · local\n"
+            f"{server.url} (--base-url) · local\n"
             "  small · 4,096 tokens · $0.5 in, $2 out · no tools · effort low, medium, high\n"
             "  large\n"
         )
@@ -48,3 +48,5 @@ def test_an_endpoint_that_cannot_be_asked_says_why() -> None:
     assert refused.code == 1
     assert "Ollama (--endpoint ollama) · local\n  No connection to http://127.0.0.1:9" in refused.out
     assert run_plain("models", "--endpoint", "olama").code == 2
+    cloud = run_plain("models", "--endpoint", "bedrock")
+    assert (cloud.code, "does not list its models" in cloud.out) == (0, True)

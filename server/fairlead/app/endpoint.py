@@ -19,6 +19,12 @@ NO_MODEL = (
 )
 
 
+NO_CLOUD_MODEL = (
+    "No model is chosen for {title}, which does not list its models. Give the name that a model has there, in VS Code "
+    "with “Agent: Set Up Model”, in a terminal with --model."
+)
+
+
 @dataclass(frozen=True)
 class Credentials:
     """The keys and the address that a front end was given. Never logged or stored, and not shown by repr."""
@@ -171,4 +177,5 @@ def _problem(
         return NO_SUCH_ENDPOINT.format(name=spec.name, names=", ".join(specs))
     if not base_url and spec.kind != "cloud":
         return NO_ADDRESS.format(title=spec.title, variable=spec.address_variable)
-    return "" if model or is_asked else NO_MODEL.format(title=spec.title)
+    text = NO_CLOUD_MODEL if spec.kind == "cloud" else NO_MODEL
+    return "" if model or is_asked else text.format(title=spec.title)

@@ -15,7 +15,7 @@ from fairlead.cli.options import ModelsOptions
 from fairlead.cli.run import DONE, NOT_DONE
 from fairlead.cli.view.terminal import Terminal
 from fairlead.display import escape_to_one_line
-from fairlead.models.common.presets import presets
+from fairlead.models.common.presets import DEFAULT, presets
 from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots
 
@@ -55,11 +55,16 @@ async def _reject(_: Any) -> dict[str, Any]:
 
 def _show(endpoint: wire.EndpointWire, terminal: Terminal) -> None:
     local = f" {terminal.marks.note} local" if endpoint["local"] else ""
-    terminal.print(f"{escape_to_one_line(endpoint['title'])} (--endpoint {endpoint['name']}){local}", "bold")
+    # a server that only has an address would get the API of the endpoint that is named
+    is_address = endpoint["name"] == DEFAULT and "://" in endpoint["title"]
+    option = "--base-url" if is_address else f"--endpoint {endpoint['name']}"
+    terminal.print(f"{escape_to_one_line(endpoint['title'])} ({option}){local}", "bold")
+    spec = presets().get(endpoint["name"])
     if endpoint["needsKey"] and not endpoint["problem"]:
-        spec = presets().get(endpoint["name"])
         variable = next(iter(spec.key_variables), "") if spec else ""
         terminal.print(f"  needs a key{f': set {variable}' if variable else ''}", "yellow")
+    if spec and spec.kind == "cloud" and not endpoint["models"]:
+        terminal.print("  does not list its models: give the name that a model has there with --model")
     if endpoint["problem"]:
         terminal.print(f"  {escape_to_one_line(endpoint['problem'])}", "red")
     for model in endpoint["models"]:
