@@ -48,5 +48,7 @@ def test_an_endpoint_that_cannot_be_asked_says_why() -> None:
     assert refused.code == 1
     assert "Ollama (--endpoint ollama) · local\n  No connection to http://127.0.0.1:9" in refused.out
     assert run_plain("models", "--endpoint", "olama").code == 2
+    elsewhere = run_plain("models", "--base-url", "http://127.0.0.1:9")
+    assert (elsewhere.code, "claude" in elsewhere.out) == (1, False)
     cloud = run_plain("models", "--endpoint", "bedrock")
     assert (cloud.code, "does not list its models" in cloud.out) == (0, True)

@@ -119,7 +119,8 @@ def _key(endpoint: Endpoint) -> object:
 def _merged(spec: EndpointSpec, endpoint: Endpoint, listed: dict[str, ListedModel]) -> list[ListedModel]:
     """The models of an endpoint: those that somebody chose or described first, and those with a known price."""
     known = [spec.model, *price_list().endpoints.get(spec.name, ())]
-    is_offered = [name for name in known if name and (name in listed or not listed)]
+    is_elsewhere = spec.kind == "hosted" and not endpoint.is_hosted  # what the provider has, this server may lack
+    is_offered = [name for name in known if name and (name in listed or not (listed or is_elsewhere))]
     chosen = [endpoint.model] if endpoint.model != spec.model and endpoint.model else []
     names = dict.fromkeys([*spec.models, *chosen, *is_offered, *listed])
     return [
