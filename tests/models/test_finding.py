@@ -36,6 +36,8 @@ def server(answers: Answers) -> Iterator[str]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             status, body = answers.get(self.path, (404, {"detail": "Not Found"}))
+            if len(self.headers.get_all("authorization", [])) != 1:
+                status, body = 400, {"detail": "Bad Request"}
             data = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(data)))
@@ -78,6 +80,8 @@ async def test_the_api_is_found_by_what_the_server_answers(name: str, suffix: st
     answers, key, api = FOUND[name]
     with server(answers) as url:
         assert await find_api(endpoint(url + suffix, key)) == api
+        own = (("Authorization", "Basic x"),)
+        assert key or await find_api(replace(endpoint(url + suffix), headers=own)) == api
 
 
 async def test_a_server_without_any_of_the_apis_is_named() -> None:

@@ -147,6 +147,8 @@ async def test_the_key_and_the_headers_are_sent_as_each_api_wants_them() -> None
         assert await list_models(work)
         assert server.requests[0]["x-team"] == "a"
         assert await list_models(replace(work, api=None))
+        await failure(replace(work, headers=(("Authorization", "Basic x"),)))
+        assert server.requests[-1]["authorization"] == "Basic x"
     with FakeModels(answer, key="k", messages=True) as server:
         assert await list_models(replace(CHAT, api="messages", base_url=server.url, api_key="k"))
     with FakeModels(answer, key="k", path="/openai/v1") as server:

@@ -34,7 +34,7 @@ class FakeModels:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                headers = {name.lower(): value for name, value in self.headers.items()}
+                headers = {name.lower(): ", ".join(self.headers.get_all(name, [])) for name in self.headers}
                 owner.requests.append(headers)
                 status, body = owner.answered(self.path, headers)
                 self.send_response(status)

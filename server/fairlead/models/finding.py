@@ -141,12 +141,12 @@ async def find_api(endpoint: Endpoint) -> Api:
 async def _ask(endpoint: Endpoint) -> Api:
     transport = importlib.import_module("httpx2")
     key = endpoint.api_key or endpoint.auth_token or "none"
-    headers = {"authorization": f"Bearer {key}", "x-api-key": key, "anthropic-version": "2023-06-01"}
+    usual = {"authorization": f"Bearer {key}", "x-api-key": key, "anthropic-version": "2023-06-01"}
+    headers = endpoint.with_headers(usual)
     context, mounts = await asyncio.to_thread(certificates), without_proxy(endpoint, endpoint.base_url or "")
     timeout = transport.Timeout(ANSWER_TIMEOUT, connect=CONNECT_TIMEOUT)
     try:
         async with transport.AsyncClient(verify=context, mounts=mounts, timeout=timeout) as client:
-            headers |= dict(endpoint.headers)
             messages = await _status(client, f"{endpoint.messages_url}/v1/messages", headers)
             chat = await _status(client, f"{endpoint.openai_url}/chat/completions", headers)
             if messages in _MISSING and chat in _MISSING:

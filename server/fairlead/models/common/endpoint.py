@@ -190,6 +190,10 @@ class Endpoint:
         """Whether requests contain a key, a token or headers of the user's."""
         return bool(self.api_key or self.auth_token or self.headers)
 
+    def with_headers(self, headers: dict[str, str]) -> dict[str, str]:
+        """The headers of a request, with names in lower case, in addition to the endpoint's own, which replace them."""
+        return headers | {name.lower(): value for name, value in self.headers}
+
     def check(self) -> None:
         """Checks that a request can be sent. With a base URL or a cloud, the key may be missing.
 

@@ -91,16 +91,17 @@ async def list_models(endpoint: Endpoint, timeout: float = TIMEOUT) -> tuple[Lis
 
 def _request(endpoint: Endpoint) -> tuple[str, dict[str, str]]:
     """The URL and the headers of the request."""
-    headers = {"accept": "application/json", **dict(endpoint.headers)}
-    token = endpoint.api_key or endpoint.auth_token
-    if token and not (endpoint.api == "messages" and endpoint.is_anthropic and endpoint.api_key):
-        headers["authorization"] = f"Bearer {token}"
+    headers = {"accept": "application/json"}
+    if not (endpoint.api == "messages" and endpoint.is_anthropic and endpoint.api_key):
+        # as in other requests: without any token, LiteLLM fails instead of saying that it wants one
+        headers["authorization"] = f"Bearer {endpoint.api_key or endpoint.auth_token or 'none'}"
     if endpoint.api != "messages":
-        return f"{endpoint.openai_url}/models", headers
+        return f"{endpoint.openai_url}/models", endpoint.with_headers(headers)
     if endpoint.api_key:
         headers["x-api-key"] = endpoint.api_key
     headers["anthropic-version"] = ANTHROPIC_VERSION
-    return f"{endpoint.messages_url or 'https://api.anthropic.com'}/v1/models?limit=1000", headers
+    url = f"{endpoint.messages_url or 'https://api.anthropic.com'}/v1/models?limit=1000"
+    return url, endpoint.with_headers(headers)
 
 
 async def _get(transport: Any, endpoint: Endpoint, url: str, headers: dict[str, str]) -> tuple[int, Any, bytes]:
