@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { extraFor, hasAccess, settingsFor, urlProblem } from "../src/server/access";
+import { extraFor, hasAccess, settingsFor, typedUrl, urlProblem } from "../src/server/access";
 
 const none = { endpoint: "", baseUrl: "", replay: "" };
 
@@ -36,7 +36,13 @@ test("choosing other access resets the earlier settings, except the model and ga
 
 test("a base URL must be an HTTP or HTTPS URL", () => {
   assert.equal(urlProblem(" https://example.com/v1 "), undefined);
-  for (const wrong of ["", "localhost:11434", "ftp://x", "http://"])
+  assert.deepEqual(["localhost:11434/v1", "10.0.0.2:80", "https://a.example:8443"].map(typedUrl), [
+    "http://localhost:11434/v1",
+    "http://10.0.0.2:80",
+    "https://a.example:8443",
+  ]);
+  assert.equal(urlProblem("localhost:11434"), undefined);
+  for (const wrong of ["", "localhost", "gpt 4", "ftp://x", "http://"])
     assert.match(urlProblem(wrong) ?? "", /such as http/);
 });
 

@@ -86,9 +86,16 @@ export function settingsFor(
   };
 }
 
+/** Returns the base URL that a user means. A host with a port, such as `localhost:11434`, is meant with `http://`. */
+export function typedUrl(text: string): string {
+  const typed = text.trim();
+  return /^[\w.-]+:\d+(\/|$)/.test(typed) ? `http://${typed}` : typed;
+}
+
 /** Returns a message for the user if a typed base URL is invalid; undefined if it is an HTTP or HTTPS URL. */
 export function urlProblem(text: string): string | undefined {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  const typed = typedUrl(text);
+  const url = URL.canParse(typed) ? new URL(typed) : undefined;
   return url && ["http:", "https:"].includes(url.protocol)
     ? undefined
     : t("Enter a URL such as http://localhost:11434.");

@@ -6,7 +6,15 @@ import * as vscode from "vscode";
 import { method, type Endpoint } from "../wire/protocol";
 import type { ChosenModel } from "../wire/protocolStates";
 import { askForText, pick, pickBox, showBriefly, showRows, type PickTexts } from "../ui/show";
-import { DEFAULT_ENDPOINT, hasAccess, settingsFor, urlProblem, type AccessChoice, type ModelSettings } from "./access";
+import {
+  DEFAULT_ENDPOINT,
+  hasAccess,
+  settingsFor,
+  typedUrl,
+  urlProblem,
+  type AccessChoice,
+  type ModelSettings,
+} from "./access";
 import { saveKey, savedKeys } from "./apiKeys";
 import { NotStarted } from "./errors";
 import {
@@ -184,7 +192,7 @@ export class ModelAccess {
     if (owner !== endpoint) return owner !== undefined && this.useEndpoint(owner);
     const model = await askModel(t("The name of your deployment."));
     if (model === undefined) return false;
-    await apply({ endpoint, baseUrl: baseUrl.trim(), model });
+    await apply({ endpoint, baseUrl: typedUrl(baseUrl), model });
     return true;
   }
 
@@ -213,10 +221,11 @@ export class ModelAccess {
         : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs.");
     const input = { value: "http://localhost:11434", problem: urlProblem, ignoreFocusOut: true };
     const prompt = [introduction, question].filter(Boolean).join(" ");
-    const baseUrl = await askForText({ title: TITLE, prompt }, input);
-    if (baseUrl === undefined) return false;
-    if (!(await this.decideOnKey(new URL(baseUrl.trim()).host))) return false;
-    await apply({ baseUrl: baseUrl.trim() });
+    const typed = await askForText({ title: TITLE, prompt }, input);
+    if (typed === undefined) return false;
+    const baseUrl = typedUrl(typed);
+    if (!(await this.decideOnKey(new URL(baseUrl).host))) return false;
+    await apply({ baseUrl });
     return this.chooseModelOf(undefined);
   }
 
