@@ -8,7 +8,7 @@ import {
   type AccessRow,
   type PickerRow,
 } from "../src/server/modelRows";
-import { modelFacts, modelLabel } from "../src/ui/modelTexts";
+import { modelFacts, modelLabel, modelName } from "../src/ui/modelTexts";
 import type { Endpoint, Model, ModelsResult } from "../src/wire/protocol";
 import { golden } from "./goldens";
 
@@ -41,6 +41,13 @@ test("a model's label has the effort if one is set", () => {
   assert.equal(modelLabel({ model: "a", effort: "low" }), "a · Low");
   assert.equal(modelLabel({ model: "a", effort: "new-level" }), "a · new-level");
   assert.equal(modelLabel({ model: "", effort: "low" }), "");
+  assert.deepEqual(["/models/a b.gguf", "C:\\models\\a.gguf", "vendor/a", "/", "/a"].map(modelName), [
+    "a b.gguf",
+    "a.gguf",
+    "vendor/a",
+    "/",
+    "/a",
+  ]);
 });
 
 test("the models are grouped by endpoint, after those that were used, and before endpoints without a key", () => {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Store } from "../state/store";
 import type { ChosenModel } from "../wire/protocolStates";
-import { modelLabel } from "../ui/modelTexts";
+import { modelLabel, modelName } from "../ui/modelTexts";
 import { endpointTitle } from "./modelRows";
 import type { AgentServer } from "./server";
 
@@ -30,7 +30,8 @@ export class ChosenModels implements vscode.Disposable {
   /** Its name with its effort. If only its server knows it, the one that answered last, or the endpoint. */
   get label(): string {
     const { current } = this;
-    return [modelLabel(current), this.store.active?.model].find(Boolean) ?? endpointTitle(current.endpoint);
+    const answered = modelName(this.store.active?.model ?? "");
+    return [modelLabel(current), answered].find(Boolean) ?? endpointTitle(current.endpoint);
   }
 
   dispose(): void {

@@ -5,7 +5,7 @@ import presets from "../../../server/fairlead/models/presets.json";
 import type { Endpoint, Model, ModelsResult } from "../wire/protocol";
 import type { ChosenModel } from "../wire/protocolStates";
 import { oneOrMany } from "../ui/format";
-import { effortLabel, modelFacts } from "../ui/modelTexts";
+import { effortLabel, modelFacts, modelName } from "../ui/modelTexts";
 
 /** An endpoint that Fairlead knows, as the server's file describes it. */
 export interface Preset {
@@ -118,7 +118,7 @@ export function modelRows({ name, local, models }: Endpoint, chosen: ChosenModel
       efforts: model.efforts,
       isChosen,
       isRecent: false,
-      label: model.name,
+      label: modelName(model.name),
       description: modelFacts(model, local),
     };
   });
@@ -134,7 +134,7 @@ function usedRow(used: ChosenModel, endpoints: readonly Endpoint[], chosen: Chos
     efforts: model?.efforts ?? [],
     isChosen: used.endpoint === chosen.endpoint && used.model === chosen.model,
     isRecent: true,
-    label: used.model,
+    label: modelName(used.model),
     description: [group?.title ?? endpointTitle(used.endpoint), facts].filter(Boolean).join(" · "),
   };
 }
@@ -216,7 +216,7 @@ export function usable(endpoints: readonly Endpoint[]): Endpoint[] {
 
 function foundRow({ name, title, models }: Endpoint): AccessRow {
   const count = models.length;
-  const description = oneOrMany(count, models[0]?.name ?? "", t("{0} models", count));
+  const description = oneOrMany(count, modelName(models[0]?.name ?? ""), t("{0} models", count));
   return { kind: "found", endpoint: name, label: title, description };
 }
 

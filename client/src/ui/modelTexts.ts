@@ -15,9 +15,13 @@ const EFFORT_LABELS: Readonly<Record<string, string>> = {
 
 export const effortLabel = (effort: string): string => EFFORT_LABELS[effort] ?? effort;
 
+/** Returns a model's name for the user. llama.cpp names a model by the path of its file: then the file's name. */
+export const modelName = (model: string): string => /^(?:\/|[A-Za-z]:\\).*[\\/](.+)$/.exec(model)?.[1] ?? model;
+
 /** Returns the model and, unless it is the default, the effort: `NAME · High`. Empty if there is no model. */
 export function modelLabel({ model, effort }: { readonly model: string; readonly effort: string }): string {
-  return effort === "" || model === "" ? model : `${model} · ${effortLabel(effort)}`;
+  const name = modelName(model);
+  return effort === "" || name === "" ? name : `${name} · ${effortLabel(effort)}`;
 }
 
 /** Returns what is known about a model, such as `200k · $3 / $15`: its window, and its price per million tokens. */

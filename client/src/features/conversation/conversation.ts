@@ -18,6 +18,7 @@ import type { ChosenModels } from "../../server/chosenModels";
 import { takesKey } from "../../server/settings";
 import type { Change, PromptEntry, Session } from "../../state/session";
 import type { Store } from "../../state/store";
+import { modelName } from "../../ui/modelTexts";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import { showError, showHeader, showInformation } from "../../ui/show";
 
@@ -293,7 +294,7 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
-    const model = isFixed ? session.model : this.models.label || t("Choose Model");
+    const model = isFixed ? modelName(session.model) : this.models.label || t("Choose Model");
     const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
