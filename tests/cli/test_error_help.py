@@ -70,7 +70,7 @@ def test_the_session_continues_with_the_same_model() -> None:
         Roots.of(Path.cwd()),
         config_file="my settings.json",
         endpoint="work",
-        base_url="http://localhost:4000",
+        base_url="http://ann:secret@localhost:4000",
         model="large",
         small_model="small",
     )

@@ -14,6 +14,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.terminal import Marks
 from fairlead.cli.view.text import clean, escape_hidden, wrap
 from fairlead.display import count_of
+from fairlead.models.common.endpoint import without_password
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.workspace.paths import Roots
@@ -74,11 +75,14 @@ def continue_line(options: RunOptions, *, finished: bool) -> Text:
 
 
 def continue_command(options: RunOptions) -> str:
-    """The command that continues the session with the same model, so that no other server gets the conversation."""
+    """The command that continues the session with the same model, so that no other server gets the conversation.
+
+    Without the password of an address, which a terminal's log must not contain.
+    """
     given = {
         "config": options.config_file,
         "endpoint": options.endpoint,
-        "base-url": options.base_url,
+        "base-url": without_password(options.base_url),
         "model": options.model,
         "small-model": options.small_model,
     }
