@@ -160,6 +160,10 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     ];
     await setUp(page, context, "an own gateway", "ours", openGateway);
     await done("ours");
+    await page.runCommand("Agent: Set Up Model...");
+    await page.pick("Another Address...", { title: SET_UP });
+    await page.until("the address to correct", async () => (await page.quickInput(SET_UP)).value === gateway.url);
+    await page.press("Escape");
     assert.ok(gateway.requests.every(({ key }) => key !== "a-key"));
 
     const openRouter = [

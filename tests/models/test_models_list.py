@@ -169,7 +169,7 @@ async def test_a_refusal_says_what_to_do() -> None:
         assert "“Agent: Set API Key” or WORK_KEY" in error.message and "sk-wrong" not in error.message
         other = await failure(replace(CHAT, base_url=f"{server.url}/v2", api_key="right"))
         assert other.message.endswith("has no list of models. Type the model's name.")
-    for answer in ("<html><title>Sign in</title></html>", '{"detail": "no"}', "[" * 100_000):
+    for answer in ("", "<html><title>Sign in</title></html>", '{"detail": "no"}', "[" * 100_000):
         with FakeModels(answer) as server:
             message = (await failure(replace(CHAT, base_url=server.url))).message
             assert "instead of a list of models. Check the base URL (setting baseUrl)." in message

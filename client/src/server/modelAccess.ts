@@ -219,7 +219,8 @@ export class ModelAccess {
       vscode.env.remoteName === undefined
         ? t("The server's base URL.")
         : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs.");
-    const input = { value: "http://localhost:11434", problem: urlProblem, ignoreFocusOut: true };
+    const value = accessSettings().baseUrl || "http://localhost:11434"; // a wrong address can be corrected
+    const input = { value, problem: urlProblem, ignoreFocusOut: true };
     const prompt = [introduction, question].filter(Boolean).join(" ");
     const typed = await askForText({ title: TITLE, prompt }, input);
     if (typed === undefined) return false;

@@ -152,7 +152,7 @@ def _create_client(
         client.api_key = (client.api_key or "").strip() or None
         return client
     region = cloud.region or os.environ.get("CLOUD_ML_REGION", "")
-    _check_region(cloud, region, "CLOUD_ML_REGION")
+    _check_region(cloud, region, "or CLOUD_ML_REGION")
     project = cloud.project or os.environ.get("ANTHROPIC_VERTEX_PROJECT_ID", "")
     if not project:
         raise ModelError(

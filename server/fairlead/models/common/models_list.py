@@ -32,7 +32,7 @@ MAX_MODELS = 2000
 MAX_NAME = 200  # characters
 ANTHROPIC_VERSION = "2023-06-01"
 NO_LIST = "{where} has no list of models. Type the model's name."
-NOT_A_LIST = "{where} answered with “{quoted}” instead of a list of models. Check {base_url}."
+NOT_A_LIST = "{where} answered with {answer} instead of a list of models. Check {base_url}."
 
 _OTHER_KINDS = re.compile(
     r"embed|whisper|tts|transcri|speech|audio|voxtral|realtime|live|dall-e|image|imagen|veo|sora|moderation|ocr|rerank|"
@@ -85,7 +85,8 @@ async def list_models(endpoint: Endpoint, timeout: float = TIMEOUT) -> tuple[Lis
         rows = _rows(json.loads(body))
         if rows is not None:
             return tuple(_models(rows))
-    message = NOT_A_LIST.format(where=errors.where, quoted=quote(body), base_url=BASE_URL)
+    answer = f"“{quote(body)}”" if body.strip() else "nothing"
+    message = NOT_A_LIST.format(where=errors.where, answer=answer, base_url=BASE_URL)
     raise ModelError("wrong_server", message)
 
 
