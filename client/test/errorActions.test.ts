@@ -19,6 +19,7 @@ test("each kind of error has the buttons that may help", () => {
   assert.deepEqual(labels("auth"), ["Set API Key", "Choose Model"]);
   assert.deepEqual(labels("auth", { keyEndpoint: "openrouter" }), ["Use OpenRouter", "Set API Key", "Choose Model"]);
   assert.deepEqual(labels("auth", {}, false), []);
+  assert.deepEqual(labels("invalid_request", {}, false), ["Cloud Settings", "Choose Model"]);
   assert.deepEqual(labels("wrong_server"), ["Set Up Model", "Choose Model"]);
   assert.deepEqual(labels("proxy"), ["Proxy Settings", "Set Up Model"]);
   for (const kind of ["region", "no_tools", "no_images", "no_thinking", "invalid_request"])

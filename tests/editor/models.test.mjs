@@ -179,7 +179,7 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     await type(page, "us.anthropic.claude-x-v1:0", SET_UP);
     const failed = await page.toast("The model cannot be used.");
     assert.match(failed.message, /region|sign|credentials|packages/i);
-    assert.deepEqual(failed.buttons, ["Choose Again", "Test Again"]);
+    assert.deepEqual(failed.buttons, ["Cloud Settings", "Choose Again", "Test Again"]);
   });
 });
 

@@ -9,7 +9,7 @@ export type ErrorAction =
   /** Use the endpoint to which the key belongs. */
   | { readonly kind: "useKeyOf"; readonly endpoint: string }
   | { readonly kind: "openAccount"; readonly url: string }
-  | { readonly kind: "setKey" | "chooseModel" | "setUpModel" | "proxySettings" };
+  | { readonly kind: "setKey" | "chooseModel" | "setUpModel" | "proxySettings" | "cloudSettings" };
 
 const PAGES: ReadonlySet<string | undefined> = new Set(Object.values(PRESETS).map(({ accountUrl }) => accountUrl));
 
@@ -33,11 +33,12 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
       return [{ kind: "setUpModel" }, choose];
     case "proxy":
       return [{ kind: "proxySettings" }, { kind: "setUpModel" }];
+    case "invalid_request":
+      return usesKey ? [choose] : [{ kind: "cloudSettings" }, choose];
     case "region":
     case "no_tools":
     case "no_images":
     case "no_thinking":
-    case "invalid_request":
       return [choose];
     default:
       return [];
@@ -66,5 +67,7 @@ export function actionLabel(action: ErrorAction): string {
       return t("Set Up Model");
     case "proxySettings":
       return t("Proxy Settings");
+    case "cloudSettings":
+      return t("Cloud Settings");
   }
 }

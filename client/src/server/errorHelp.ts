@@ -11,6 +11,8 @@ import type { AgentServer } from "./server";
 
 /** The search in the settings editor for the settings of the proxy. */
 const PROXY_SETTINGS = "@id:http.proxy,http.proxySupport,http.noProxy";
+/** The search in the settings editor for the region and the project of a cloud. */
+const CLOUD_SETTINGS = "@id:fairlead.cloud.region,fairlead.cloud.project";
 
 export class ErrorHelp {
   constructor(
@@ -43,6 +45,9 @@ export class ErrorHelp {
         return true;
       case "proxySettings":
         await vscode.commands.executeCommand("workbench.action.openSettings", PROXY_SETTINGS);
+        return false;
+      case "cloudSettings":
+        await vscode.commands.executeCommand("workbench.action.openSettings", CLOUD_SETTINGS);
         return false;
       case "openAccount":
         await vscode.env.openExternal(vscode.Uri.parse(action.url));
