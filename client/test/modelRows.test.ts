@@ -15,7 +15,16 @@ import { golden } from "./goldens";
 const unknown = { contextTokens: null, inputPrice: null, outputPrice: null, tools: null, efforts: [] };
 const model = (name: string, known: Partial<Model> = {}): Model => ({ name, title: name, ...unknown, ...known });
 const endpoint = (name: string, known: Partial<Endpoint> = {}): Endpoint => {
-  return { name, title: name.toUpperCase(), local: false, needsKey: false, problem: "", models: [], ...known };
+  return {
+    name,
+    title: name.toUpperCase(),
+    local: false,
+    needsKey: false,
+    problem: "",
+    answers: true,
+    models: [],
+    ...known,
+  };
 };
 const chosen = { endpoint: "a", model: "a-1", effort: "high" };
 const shown = (rows: readonly (PickerRow | AccessRow)[]): string[] =>

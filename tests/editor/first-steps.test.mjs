@@ -44,8 +44,12 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   await page.until("the question for the address", async () =>
     (await page.quickInput()).message.startsWith("The server's base URL. “localhost” is the remote machine"),
   );
+  await page.fillInput("127.0.0.1:9", { title: "Agent: Set Up Model" });
+  await page.until("why it cannot be used", async () => {
+    const { message, value } = await page.quickInput();
+    return value === "127.0.0.1:9" && /127\.0\.0\.1:9/.test(message);
+  });
   await page.fillInput(url, { title: "Agent: Set Up Model" });
-  await page.pick("Remove the saved API key", { title: "Agent: Set Up Model" });
   await page.until("the question for the model's name", async () =>
     (await page.quickInput()).message.includes("The model's name"),
   );

@@ -22,7 +22,8 @@ const editorTest = useAgent([], {
   own: true,
 });
 
-editorTest("the status bar counts down", async ({ page }) => {
+editorTest("the status bar counts down, and so does the Plan, which says why", async ({ page }) => {
+  await page.showContainer("Fairlead");
   await runTask(page, "Say something");
   const seconds = async () =>
     Number(/retrying in (\d+) s/.exec((await page.statusItem("fairlead.status")).text)?.[1] ?? NaN);
@@ -30,6 +31,10 @@ editorTest("the status bar counts down", async ({ page }) => {
   const first = await seconds();
   await picture(page, "retry");
   await page.until("fewer seconds", async () => (await seconds()) < first);
+  const why = /^The model is overloaded\. Trying again in (\d+) s\.$/;
+  const inPlan = async () => Number(why.exec(await page.viewMessage("Plan"))?.[1] ?? NaN);
+  const shown = await page.until("the countdown in the Plan", inPlan);
+  await page.until("fewer seconds in the Plan", async () => (await inPlan()) < shown);
 });
 
 editorTest("a stop ends the wait", async ({ page }) => {

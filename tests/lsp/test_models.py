@@ -35,6 +35,7 @@ async def test_the_models_of_each_endpoint_are_listed(workspace: Path) -> None:
                 "local": True,
                 "needsKey": False,
                 "problem": "",
+                "answers": True,
                 "models": [
                     model("large", contextTokens=9000, inputPrice=1.0, outputPrice=2.0, efforts=["low"]),
                     model("small", contextTokens=4096),
@@ -82,6 +83,7 @@ async def test_a_server_that_cannot_be_asked_is_a_row_with_the_reason(workspace:
             await client.request("agent/credentials", {"keys": {"work": "wrong"}})
             refused = by_name(await client.request("agent/models", {}))["work"]
             assert not refused["needsKey"] and refused["problem"].startswith("The API key was refused.")
+            assert refused["answers"]
             await client.request("agent/credentials", {"keys": {"work": "k"}})
             listed = by_name(await client.request("agent/models", {}))["work"]
             assert (listed["problem"], [each["name"] for each in listed["models"]]) == ("", ["small", "large"])

@@ -1,6 +1,7 @@
 // Access to a model: a key, a server, or a sign-in to a cloud. If none is configured, a task asks for it before Fairlead's
 // own server is installed or started.
 
+import { isDeepStrictEqual } from "node:util";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { method, type Endpoint } from "../wire/protocol";
@@ -23,12 +24,13 @@ import {
   endpointTitle,
   LOCAL_ENDPOINTS,
   modelRows,
+  presetAt,
   PRESETS,
   usable,
   type AccessRow,
 } from "./modelRows";
 import type { AgentServer } from "./server";
-import { configuredEndpoint } from "./settings";
+import { configuredEndpoint, takesKey } from "./settings";
 
 const TITLE = t("Agent: Set Up Model");
 const ICONS: Readonly<Record<AccessRow["kind"], string>> = {
@@ -104,7 +106,7 @@ export class ModelAccess {
    * settings are then as before.
    */
   async ask(placeholder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
-    const before = accessSettings();
+    const [before, endpoints] = [accessSettings(), ownEndpoints()];
     const row = await this.pickAccess(placeholder);
     let isDone = false;
     try {
@@ -113,7 +115,10 @@ export class ModelAccess {
       // the user has seen why the server could not start
       if (!(error instanceof NotStarted)) throw error;
     } finally {
-      if (!isDone) await write(before);
+      if (!isDone) {
+        await write(before);
+        await writeEndpoints(endpoints);
+      }
     }
     return isDone;
   }
@@ -131,7 +136,7 @@ export class ModelAccess {
       if (!(await this.server.isInstalled())) return;
       box.busy = true;
       // what the server cannot list, the user can still set up
-      const own = Object.keys(vscode.workspace.getConfiguration("fairlead").get("endpoints", {}));
+      const own = Object.keys(ownEndpoints());
       const params = { ask: [...LOCAL_ENDPOINTS, ...own], refresh: true };
       const { endpoints } = await this.server.request(method.models, params).catch(() => ({ endpoints: [] }));
       box.busy = false;
@@ -214,61 +219,57 @@ export class ModelAccess {
     return true;
   }
 
-  private async configureAddress(introduction = ""): Promise<boolean> {
+  /** Asks for an address, which becomes an endpoint of its own, with its own key, unless it is one that Fairlead knows. */
+  private async configureAddress(
+    introduction = "",
+    value = ownAddress() ?? "http://localhost:11434",
+  ): Promise<boolean> {
     const question =
       vscode.env.remoteName === undefined
         ? t("The server's base URL.")
         : t("The server's base URL. “localhost” is the remote machine, where Fairlead runs.");
-    const value = accessSettings().baseUrl || "http://localhost:11434"; // a wrong address can be corrected
     const input = { value, problem: urlProblem, ignoreFocusOut: true };
     const prompt = [introduction, question].filter(Boolean).join(" ");
     const typed = await askForText({ title: TITLE, prompt }, input);
     if (typed === undefined) return false;
     const baseUrl = typedUrl(typed);
-    if (!(await this.decideOnKey(new URL(baseUrl).host))) return false;
-    await apply({ baseUrl });
-    return this.chooseModelOf(undefined);
+    const known = presetAt(baseUrl);
+    if (known !== undefined && takesKey(known) && PRESETS[known]?.kind !== "local") return this.configureKey(known);
+    const { host } = new URL(baseUrl);
+    const endpoint = known ?? host.replace(/[^\w.]+/g, "-");
+    const own = ownEndpoints();
+    if (known === undefined) await writeEndpoints({ ...own, [endpoint]: { title: host, ...own[endpoint], baseUrl } });
+    await apply({ endpoint });
+    const group = await this.listed(endpoint);
+    if (group?.answers === false) return this.configureAddress(group.problem, typed);
+    return this.chooseModelOf(endpoint);
   }
 
-  private async chooseModelOf(endpoint: string | undefined): Promise<boolean> {
+  private async chooseModelOf(endpoint: string): Promise<boolean> {
     return saveModel(await this.pickModelOf(endpoint));
   }
 
-  /**
-   * Lets the user choose a model of an endpoint whose settings are applied (undefined: the one at the base URL). If the
-   * server lists none, asks for the name.
-   */
-  private async pickModelOf(endpoint: string | undefined): Promise<string | undefined> {
+  private async listed(endpoint: string): Promise<Endpoint | undefined> {
     await this.server.sendApiKey();
-    const asked = endpoint ?? (await this.server.defaultModel())?.endpoint ?? DEFAULT_ENDPOINT;
-    const { endpoints } = await this.server.request(method.models, { ask: [asked], refresh: true });
-    const group = endpoints.find(({ name }) => name === asked);
-    if (group?.needsKey) return (await this.setApiKey(asked)) === undefined ? undefined : this.pickModelOf(endpoint);
-    const listed = group?.problem === "" ? modelRows(group, undefined) : [];
-    const [only] = listed;
-    if (only && listed.length === 1) return only.model;
-    if (listed.length > 0) {
+    const { endpoints } = await this.server.request(method.models, { ask: [endpoint], refresh: true });
+    return endpoints.find(({ name }) => name === endpoint);
+  }
+
+  /** Lets the user choose a model of an endpoint whose settings are applied. If the server lists none, asks for the name. */
+  private async pickModelOf(endpoint: string): Promise<string | undefined> {
+    const group = await this.listed(endpoint);
+    if (group?.needsKey) return (await this.setApiKey(endpoint)) === undefined ? undefined : this.pickModelOf(endpoint);
+    const models = group?.problem === "" ? modelRows(group, undefined) : [];
+    const [only] = models;
+    if (only && models.length === 1) return only.model;
+    if (models.length > 0) {
       const other = { label: t("Other Model..."), icon: "edit", model: undefined };
       const placeholder = t("Choose a model.");
-      const row = await pick([...listed, other], { title: TITLE, placeholder }, true);
+      const row = await pick([...models, other], { title: TITLE, placeholder }, true);
       if (row?.model !== undefined || !row) return row?.model;
     }
     const question = t("The model's name, as the server knows it.");
     return askModel([group?.problem ?? "", question].filter(Boolean).join(" "));
-  }
-
-  /**
-   * If an API key is saved, asks whether another server may get it, and removes it if not. Returns false if the user
-   * closes the question.
-   */
-  private async decideOnKey(host: string): Promise<boolean> {
-    if (!(await savedKeys(this.secrets))[DEFAULT_ENDPOINT]) return true;
-    const remove = { label: t("Remove the saved API key"), detail: t("For a server that needs no key.") };
-    const send = { label: t("Send the saved API key to this server"), detail: t("With every request to {0}.", host) };
-    const placeholder = t("An API key is saved. May {0} get it?", host);
-    const chosen = await pick([remove, send], { title: TITLE, placeholder }, true);
-    if (chosen === remove) await saveKey(this.secrets, DEFAULT_ENDPOINT, undefined);
-    return chosen !== undefined;
   }
 }
 
@@ -317,6 +318,22 @@ function accessSettings(): Record<"endpoint" | "baseUrl" | "model", string> {
     baseUrl: settings.get("baseUrl", ""),
     model: settings.get("model", ""),
   };
+}
+
+/** The setting `fairlead.endpoints`: the user's own endpoints, and changes to those that Fairlead knows. */
+const ownEndpoints = (): Readonly<Record<string, { readonly title?: string; readonly baseUrl?: string }>> =>
+  vscode.workspace.getConfiguration("fairlead").get("endpoints", {});
+
+async function writeEndpoints(wanted: ReturnType<typeof ownEndpoints>): Promise<void> {
+  if (isDeepStrictEqual(wanted, ownEndpoints())) return;
+  const value = Object.keys(wanted).length > 0 ? wanted : undefined;
+  await vscode.workspace.getConfiguration("fairlead").update("endpoints", value, vscode.ConfigurationTarget.Global);
+}
+
+/** The address of the endpoint in use that the user has entered. */
+function ownAddress(): string | undefined {
+  const { endpoint, baseUrl } = accessSettings();
+  return baseUrl || ownEndpoints()[endpoint]?.baseUrl;
 }
 
 const apply = (choice: AccessChoice): Promise<void> => write(settingsFor(choice, accessSettings()));

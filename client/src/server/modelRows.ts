@@ -28,6 +28,15 @@ export const LOCAL_ENDPOINTS: readonly string[] = Object.keys(PRESETS).filter(
   (name) => PRESETS[name]?.kind === "local",
 );
 
+/** Returns the endpoint that Fairlead knows at the address's host and port; undefined if it knows none. */
+export function presetAt(address: string): string | undefined {
+  const hostOf = (url: string): string => new URL(url).host.replace(/^127\.0\.0\.1(?=:|$)/, "localhost");
+  const found = Object.entries(PRESETS).find(
+    ([, { baseUrl = "" }]) => URL.canParse(baseUrl) && hostOf(baseUrl) === hostOf(address),
+  );
+  return found?.[0];
+}
+
 /** Returns the endpoint that a key belongs to by its form; undefined if the form does not tell. */
 export function endpointOfKey(key: string): string | undefined {
   const found = Object.entries(PRESETS).find(([, { keyPrefixes = [] }]) =>

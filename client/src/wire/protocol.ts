@@ -176,6 +176,8 @@ export interface Endpoint {
   readonly needsKey: boolean;
   /** Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered. */
   readonly problem: string;
+  /** Whether a model's server answered there, or was not asked. */
+  readonly answers: boolean;
   /** The chosen and described ones first. */
   readonly models: readonly Model[];
 }

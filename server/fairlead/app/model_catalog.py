@@ -22,6 +22,8 @@ class EndpointModels:
     """Whether its models cannot be asked without a key, by its kind or its server's answer, and there is none."""
     problem: str
     """Why its server could not be asked for its models, and what to do; empty if it was not asked, or answered."""
+    answers: bool
+    """Whether a model's server answered there, or was not asked."""
     models: tuple[ListedModel, ...]
 
 
@@ -80,7 +82,7 @@ class ModelCatalog:
         has_address = spec.kind == "cloud" or bool(spec.base_url or endpoint.base_url)
         if not is_wanted and (spec.kind == "cloud" or not has_address):
             return None
-        listed, problem, needs_key = (), "", endpoint.is_without_key
+        listed, problem, needs_key, answers = (), "", endpoint.is_without_key, True
         if not has_address:
             problem = endpoint.problem
         elif not may_ask:
@@ -93,7 +95,7 @@ class ModelCatalog:
             except ModelError as error:
                 if not is_wanted and spec.kind == "local":
                     return None
-                problem = error.message
+                problem, answers = error.message, error.kind not in ("network", "wrong_server", "proxy")
                 needs_key = error.kind == "auth" and not endpoint.has_credentials
         return EndpointModels(
             spec.name,
@@ -101,6 +103,7 @@ class ModelCatalog:
             is_local=endpoint.is_local,
             needs_key=needs_key,
             problem=problem,
+            answers=answers,
             models=tuple(_merged(spec, endpoint, {model.name: model for model in listed})),
         )
 

@@ -63,6 +63,7 @@ def endpoint_models(group: EndpointModels) -> wire.EndpointWire:
         "local": group.is_local,
         "needsKey": group.needs_key,
         "problem": group.problem,
+        "answers": group.answers,
         "models": [
             {
                 "name": model.name,

@@ -219,6 +219,8 @@ class EndpointWire(TypedDict):
     """Whether its models need a key, and there is none."""
     problem: str
     """Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered."""
+    answers: bool
+    """Whether a model's server answered there, or was not asked."""
     models: list[ModelWire]
     """The chosen and described ones first."""
 

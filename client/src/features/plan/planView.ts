@@ -207,7 +207,7 @@ function message(session: Store["active"]): string {
           : session.plan && session.plan.inferred.length > 0
             ? t("The agent wrote no plan. These steps are inferred from its tool calls.")
             : t("This session has no plan.");
-  return [replay, retryText(session), status].filter(Boolean).join(" ");
+  return [replay, retryText(session) || status].filter(Boolean).join(" ");
 }
 
 /** Why the agent waits before it asks the model again, and for how long. */

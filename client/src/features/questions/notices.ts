@@ -28,10 +28,11 @@ export class Notices implements vscode.Disposable {
     });
   }
 
-  /** Shows and hides notices after the user has opened or closed the conversation. */
+  /** Shows notices after the user has closed the conversation. Hides all messages when they open it: nothing covers it. */
   update(): void {
-    this.hideIfOver();
-    this.redraw.schedule();
+    const { active } = this.store;
+    if (active && this.isSeen(active.id)) this.hide();
+    else this.redraw.schedule();
   }
 
   dispose(): void {
@@ -39,13 +40,14 @@ export class Notices implements vscode.Disposable {
     this.redraw.dispose();
   }
 
-  /**
-   * Hides all messages if one is over, before anything else can show a new one. VS Code keeps them in its list; ours that
-   * are not over are shown again.
-   */
+  /** Hides the messages if one is over, before anything else can show a new one. Ours that are not are shown again. */
   private hideIfOver(): void {
     const wanted = new Set<object>(this.wanted().map(({ about }) => about));
-    if ([...this.shown].every((about) => wanted.has(about))) return;
+    if (![...this.shown].every((about) => wanted.has(about))) this.hide();
+  }
+
+  /** Hides all messages. VS Code keeps them in its list. */
+  private hide(): void {
     this.shown.clear();
     void vscode.commands.executeCommand("notifications.hideToasts");
     this.redraw.schedule();
