@@ -2,7 +2,11 @@
 // that list their models. Says how long each set-up takes.
 
 import assert from "node:assert/strict";
-import { openAgent, listingServer, picture, runTask } from "./agent.mjs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
+import { openAgent, listingServer, picture, ROOT, runTask } from "./agent.mjs";
 import { test } from "./host/registry.mjs";
 
 const SET_UP = "Agent: Set Up Model";
@@ -82,6 +86,46 @@ test("with an OpenAI key, a model works after three actions in a fresh profile",
     await page.statusItem("fairlead.model", ({ text }) => text === "gpt-6.1-sol");
   });
 });
+
+for (const [api, endpoint, key, model] of [
+  ["messages", "anthropic", "sk-ant-mine", "claude-sonnet-5-5"],
+  ["chat", "openai", "sk-mine", "gpt-6.1-sol"],
+  ["responses", "openai", "sk-mine", "gpt-6.1-sol"],
+])
+  test(`the main job through ${api}, from the key to the bytes on disk`, async () => {
+    const program = [`${ROOT}tests/support/main_job_server.py`, api, key];
+    const server = spawn(`${ROOT}.venv/bin/python`, program, { stdio: ["pipe", "pipe", "inherit"] });
+    try {
+      const [url] = await once(server.stdout, "data");
+      const settings = { "fairlead.endpoints": { [endpoint]: { baseUrl: String(url).trim() } } };
+      await inEditor({ name: `main-job-${api}`, workspace: { "hello.py": "print('helo')\n" }, settings }, (editor) =>
+        mainJob(editor, { title: endpoint === "openai" ? "OpenAI" : "Anthropic", key, model }, `main-job-${api}`),
+      );
+      server.stdin.end();
+      assert.deepEqual(await once(server, "exit"), [0, null], "no request was refused");
+    } finally {
+      server.kill();
+    }
+  });
+
+async function mainJob({ page, workspace }, { title, key, model }, name) {
+  await page.showContainer("Fairlead");
+  await page.runCommand("Agent: Set Up Model...");
+  await page.pick(title, { title: SET_UP });
+  await page.fillInput(key, { title: SET_KEY });
+  await page.toast(`${model} answers.`);
+  await page.closeToast(`${model} answers.`);
+  await runTask(page, "Correct the greeting");
+  await page.toast("The greeting is right now.");
+  await page.until("the count", async () => (await page.viewDescription("Plan")) === "2/2");
+  await page.clickRow("Proposed Changes", "Line 1");
+  await page.diffLines("modified", { wanted: (lines) => lines.includes("print('hello')") });
+  await picture(page, name);
+  const content = () => fs.readFileSync(path.join(workspace, "hello.py"), "utf8");
+  assert.equal(content(), "print('helo')\n");
+  await page.runCommand("Agent: Accept All");
+  await page.until("the accepted file", () => content() === "print('hello')\n");
+}
 
 test("a local server that answers is named first, and the picker chooses, tries and sets the default", async (context) => {
   const models = [{ id: "small", max_model_len: 32768 }, { id: "large" }, { id: "broken" }];
