@@ -5,7 +5,7 @@ import { test } from "node:test";
 import ts from "typescript";
 
 const SOURCES = path.join("client", "src");
-const SERVER = path.join("server", "fairlead", "lsp");
+const SERVER = path.join("server", "fairlead");
 const chinese = JSON.parse(readFileSync("l10n/bundle.l10n.zh-cn.json", "utf8")) as Record<string, string>;
 
 /** The first argument of each call to `t` in a file that imports `t`; if it is no literal, the file and the call. */
@@ -25,11 +25,13 @@ function textsOf(file: string): { readonly text: string; readonly isLiteral: boo
   return texts;
 }
 
-/** The templates of the titles that the server sends. */
-const titles = readdirSync(SERVER)
+/** The templates of the titles and the sentences that the server sends. Python joins literals that follow each other. */
+const titles = readdirSync(SERVER, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".py"))
-  .flatMap((file) => [...readFileSync(path.join(SERVER, file), "utf8").matchAll(/\bTitle\(\s*"([^"]+)"/g)])
-  .map(([, text = ""]) => text);
+  .flatMap((file) => [
+    ...readFileSync(path.join(SERVER, file), "utf8").matchAll(/\b(?:Title|Sentence)\(\s*((?:"[^"]*"\s*)+)/g),
+  ])
+  .map(([, literals = ""]) => [...literals.matchAll(/"([^"]*)"/g)].map(([, part = ""]) => part).join(""));
 
 const used = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))

@@ -140,7 +140,8 @@ async def test_fault_35_a_rename_or_a_deletion_asks(workspace: Path, replay: Rep
         session = (await client.run())["sessionId"]
         assert {outcome for outcome, _ in (await decide(client, session)).values()} == {"failed"}
         assert sorted(asked.names) == [".bashrc", "CLAUDE.md", "plain.txt"]
-        assert "to .husky/pre-push" in next(p for p in asked.params if "plain" in p["uri"])["reasons"][0]
+        reasons = next(p for p in asked.params if "plain" in p["uri"])["reasons"]
+        assert "Its new path is .husky/pre-push." in reasons
     assert sorted(path.name for path in workspace.iterdir()) == [".bashrc", "CLAUDE.md", "plain.txt"]
 
 

@@ -190,7 +190,7 @@ async def test_fault_25_no_key(workspace: Path) -> None:
         result = await client.run()
         assert result["stopReason"] == "error"
         assert (result["error"]["kind"], result["error"]["retryable"]) == ("auth", False)
-        for way in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        for way in ("Agent: Set API Key", "ANTHROPIC_API_KEY", "--base-url"):
             assert way in result["error"]["message"]
         with FakeApi(turns=[]) as api:
             await client.request("agent/credentials", {"apiKey": "test-key", "baseUrl": api.url})

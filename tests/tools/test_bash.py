@@ -245,7 +245,7 @@ async def test_proposed_edits_that_a_command_does_not_see_are_reported_first(des
     with pytest.raises(ToolError) as error:
         await desk.call("bash", command="sleep 60", timeout_seconds=1)
     assert str(error.value).startswith(f"{line}\nKilled at the time limit of 1 s.")
-    first = f"{line} If it should see proposed edits, accept them first."
+    first = "It runs on the files on disk, without the proposed edits (3). If it should see them, accept them first."
     assert [request.reasons for request in desk.user.asked] == [(first, RIGHTS, NO_SANDBOX)] * 2
 
 

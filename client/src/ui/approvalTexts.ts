@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import type { ApproveParams } from "../wire/protocol";
 import type { Answer } from "../state/waiting";
 import { oneOrMany } from "./format";
+import { titleText } from "./serverTexts";
 import { lineText, messageText, visibleText } from "./shownText";
 
 export interface Choice {
@@ -23,6 +24,7 @@ export interface ApprovalTexts {
   /** The question in the dialog, above the details. Also in a notification if there is no `message`. */
   readonly dialogTitle: string;
   readonly details: string;
+  readonly reasons: readonly string[];
   readonly choices: readonly Choice[];
 }
 
@@ -52,7 +54,8 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
     : describeCommand(approval);
 }
 
-function describeCommand({ command, cwd, mode, reasons, rules }: ApproveParams): ApprovalTexts {
+function describeCommand({ command, cwd, mode, reasonTexts, rules }: ApproveParams): ApprovalTexts {
+  const reasons = reasonTexts.map(titleText);
   const what = visibleText(command ?? "");
   const folder = visibleText(cwd ?? "");
   const isSandboxed = mode === "sandboxed";
@@ -75,6 +78,7 @@ function describeCommand({ command, cwd, mode, reasons, rules }: ApproveParams):
       isSandboxed ? t("In: {0}, in the sandbox", folder) : t("In: {0}, outside the sandbox", folder),
       ...reasons,
     ].join("\n\n"),
+    reasons,
     choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
   };
 }
@@ -83,7 +87,8 @@ function describeCommand({ command, cwd, mode, reasons, rules }: ApproveParams):
  * Returns the texts of an approval of a file. Without a tool call, the approval confirms the user's own accept of a
  * protected file.
  */
-function describeFile({ toolCallId, reasons }: ApproveParams, what: string): ApprovalTexts {
+function describeFile({ toolCallId, reasonTexts }: ApproveParams, what: string): ApprovalTexts {
+  const reasons = reasonTexts.map(titleText);
   const isConfirmation = toolCallId === null;
   const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
   return {
@@ -93,6 +98,7 @@ function describeFile({ toolCallId, reasons }: ApproveParams, what: string): App
     message: [question, ...reasons].join(" "),
     dialogTitle: question,
     details: reasons.join("\n\n"),
+    reasons,
     choices: isConfirmation ? CONFIRM_CHOICES : [...ALLOW, ...REJECT],
   };
 }

@@ -370,6 +370,16 @@ export interface FormerFoldersResult {
   readonly folders: readonly FormerFolder[];
 }
 
+/** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
+export interface Title {
+  /** The beginning, such as `Fairlead: `; may be empty. */
+  readonly prefix: string;
+  /** The rest in English, such as `Accept {0}`; empty: there is no more. */
+  readonly template: string;
+  /** What `{0}` and `{1}` stand for. */
+  readonly arguments: readonly string[];
+}
+
 /** A question to the user: whether a command may run, or whether a file may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
@@ -386,6 +396,8 @@ export interface ApproveParams {
   readonly uri: string | null;
   /** Why the user is asked, the most important reason first. */
   readonly reasons: readonly string[];
+  /** The same in parts, for a client that shows another language. */
+  readonly reasonTexts: readonly Title[];
   /** The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can. */
   readonly rules: readonly string[];
 }
@@ -436,16 +448,6 @@ export interface DiagnosticsParams {
 export interface DiagnosticsResult {
   /** Files without a problem may be left out. */
   readonly files: readonly FileDiagnostics[];
-}
-
-/** The `data` of a code lens or a code action: its title in parts, for a client that shows another language. */
-export interface Title {
-  /** The beginning of the title, such as `Fairlead: `; may be empty. */
-  readonly prefix: string;
-  /** The rest in English, such as `Accept {0}`. */
-  readonly template: string;
-  /** What `{0}` and `{1}` stand for. */
-  readonly arguments: readonly string[];
 }
 
 /** What `workspace/applyEdit` has in addition to LSP's params, for a client that announces `checksEdits`. */

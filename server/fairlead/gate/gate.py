@@ -8,11 +8,12 @@ from fairlead.display import end_sentence
 from fairlead.errors import ToolError
 from fairlead.gate.named_files import digest, named_files
 from fairlead.gate.request import Action, ApprovalRequest, AskingEditor, RunCommand, StartProgram
+from fairlead.sentences import Sentence
 from fairlead.shell.command_line.policy import Policy, check_permission
 from fairlead.shell.environment import command_environment
 from fairlead.shell.network import proxies
 
-ASKS_AGAIN = "An answer holds once: only bash can tell which files it names, and they may change."
+ASKS_AGAIN = Sentence("An answer holds once: only bash can tell which files it names, and they may change.")
 DENIED = "Not run: the user's settings do not allow this command."
 
 
@@ -76,13 +77,13 @@ def _about(program: StartProgram) -> Iterator[str]:
     In the sandbox, it may run the workspace's Python without a question, as commands may.
     """
     if program.from_workspace:
-        yield "It comes from the workspace."
+        yield Sentence("It comes from the workspace.")
     if program.where == "sandboxed":
-        yield "It runs in the sandbox, without the network."
+        yield Sentence("It runs in the sandbox, without the network.")
         return
     if program.python is not None:
-        yield f"It runs the workspace's Python, {program.python}."
-    yield "There is no sandbox, so it runs with your permissions."
+        yield Sentence("It runs the workspace's Python, {0}.", program.python)
+    yield Sentence("There is no sandbox, so it runs with your permissions.")
 
 
 async def _key(action: Action) -> bytes | None:

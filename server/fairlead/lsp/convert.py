@@ -25,6 +25,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
+from fairlead.sentences import Sentence
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Line, Row
@@ -479,8 +480,15 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "cwd": str(action.cwd) if runs else None,
         "uri": None if runs else action.path.as_uri(),
         "reasons": list(request.reasons),
+        "reasonTexts": list(map(_text, request.reasons)),
         "rules": list(request.rules),
     }
+
+
+def _text(sentence: str) -> wire.TitleWire:
+    if isinstance(sentence, Sentence):
+        return {"prefix": "", "template": sentence.template, "arguments": list(sentence.arguments)}
+    return {"prefix": sentence, "template": "", "arguments": []}
 
 
 def text_edits(edit: FileEdit, encoding: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.gate.request import RunCommand
+from fairlead.sentences import Sentence
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, NotRun, View
@@ -54,7 +55,6 @@ SANDBOX_PROPERTIES: dict[str, Any] = {
 BRIEF = ("command", "timeout_seconds", "network")
 """The properties for a model with a small window."""
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
-ACCEPT_FIRST = "If it should see proposed edits, accept them first."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 AT_TIME_LIMIT = "(If it is a server or a watcher, start it with `background`. If it needs longer, set timeout_seconds.)"
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
@@ -112,10 +112,14 @@ class Bash:
         network, unsandboxed = _network(input), bool(input.get("unsandboxed"))
         call.progress = "Cancelled before the command was run."
         layer = commands.direct() if unsandboxed else await commands.layer()
-        not_visible = [f"{line} {ACCEPT_FIRST}" for line in self._edits_not_visible(layer.where)]
+        count = self._count_invisible_edits(layer.where)
+        not_visible = Sentence(
+            "It runs on the files on disk, without the proposed edits ({0}). If it should see them, accept them first.",
+            count,
+        )
         call.progress = "Cancelled while the user was asked; the command was not run."
         action = RunCommand(command, layer.roots.first.path, layer.where, network)
-        await commands.gate.check(action, call.id, not_visible)
+        await commands.gate.check(action, call.id, [not_visible] if count else [])
         call.progress = "Cancelled before the command was run."
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         # before the view is created: a change in between must not count as verified
@@ -196,10 +200,12 @@ class Bash:
         self._commands.background.start(job.handle, job.command, job.running, on_end)
         return IN_BACKGROUND.format(handle=job.handle)
 
+    def _count_invisible_edits(self, where: str) -> int:
+        """The number of proposed edits that a command does not see."""
+        return 0 if where == "sandboxed" else sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
+
     def _edits_not_visible(self, where: str) -> list[str]:
-        if where == "sandboxed":
-            return []
-        count = sum(max(1, len(proposal.hunks)) for proposal in self._files.changes)
+        count = self._count_invisible_edits(where)
         edits = "1 proposed edit is" if count == 1 else f"{count} proposed edits are"
         return [NOT_VISIBLE.format(edits=edits)] if count else []
 

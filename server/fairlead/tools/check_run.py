@@ -8,6 +8,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.gate.request import RunCommand
 from fairlead.plan.evidence import CHECK, Verification
+from fairlead.sentences import Sentence
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import View, Where
 from fairlead.shell.network import NO_NETWORK
@@ -80,7 +81,7 @@ async def allow_check(commands: Commands, command: str, call: RunningCall) -> Wh
     """
     layer = await commands.layer()
     action = RunCommand(command, layer.roots.first.path, layer.where)
-    await commands.gate.check(action, call.id, ["It is the check of a step."])
+    await commands.gate.check(action, call.id, [Sentence("It is the check of a step.")])
     return layer.where
 
 

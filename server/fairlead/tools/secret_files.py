@@ -3,9 +3,10 @@
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
 from fairlead.gate.request import UseSecretFile
+from fairlead.sentences import Sentence
 from fairlead.workspace.files import Files
 
-TO_THE_MODEL = "Its content would be sent to the model."
+TO_THE_MODEL = Sentence("Its content would be sent to the model.")
 
 
 async def ask_for_secret(files: Files, gate: Gate, call: RunningCall, action: str, given: str) -> None:
@@ -23,7 +24,7 @@ async def ask_for_secret(files: Files, gate: Gate, call: RunningCall, action: st
     if path is None:
         return
     call.progress = "Cancelled while the user was asked; nothing was done."
-    reasons = (f"The agent wants to {action} this file, which looks like a secret.", TO_THE_MODEL)
+    reasons = (Sentence("The agent wants to {0} this file, which looks like a secret.", action), TO_THE_MODEL)
     await gate.check(UseSecretFile(path), call.id, reasons)
 
 

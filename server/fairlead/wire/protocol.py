@@ -416,6 +416,17 @@ class FormerFoldersResult(TypedDict):
     """The folder with the latest saved session first."""
 
 
+class TitleWire(TypedDict):
+    """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
+
+    prefix: str
+    """The beginning, such as `Fairlead: `; may be empty."""
+    template: str
+    """The rest in English, such as `Accept {0}`; empty: there is no more."""
+    arguments: list[str]
+    """What `{0}` and `{1}` stand for."""
+
+
 class ApproveParams(TypedDict):
     """A question to the user: whether a command may run, or whether a file may be read, changed or accepted."""
 
@@ -433,6 +444,8 @@ class ApproveParams(TypedDict):
     """`null` for a command."""
     reasons: list[str]
     """Why the user is asked, the most important reason first."""
+    reasonTexts: list[TitleWire]
+    """The same in parts, for a client that shows another language."""
     rules: list[str]
     """The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can."""
 
@@ -484,17 +497,6 @@ class DiagnosticsParams(TypedDict):
 class DiagnosticsResult(TypedDict):
     files: list[FileDiagnosticsWire]
     """Files without a problem may be left out."""
-
-
-class TitleWire(TypedDict):
-    """The `data` of a code lens or a code action: its title in parts, for a client that shows another language."""
-
-    prefix: str
-    """The beginning of the title, such as `Fairlead: `; may be empty."""
-    template: str
-    """The rest in English, such as `Accept {0}`."""
-    arguments: list[str]
-    """What `{0}` and `{1}` stand for."""
 
 
 class ApplyEditDigests(TypedDict):

@@ -14,6 +14,7 @@ from typing import Literal
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Kind, Proposal
+from fairlead.sentences import Sentence
 from fairlead.workspace.folder_index import Entries, FolderIndex
 from fairlead.workspace.git_programs import ask_git, known_programs
 from fairlead.workspace.names import plain_parts
@@ -23,10 +24,10 @@ from fairlead.workspace.safe_open import entries_of
 
 Risk = Literal["deletion", "configuration", "ci"]
 
-_GIT = "Git runs its hooks and filters automatically."
+_GIT = Sentence("Git runs its hooks and filters automatically.")
 # a name with `/` at its end is a folder; `*` stands for any text
 _REASONS = {
-    "It configures the editor, which may run commands from it.": """
+    Sentence("It configures the editor, which may run commands from it."): """
         .vscode/ .idea/ .devcontainer/ .devcontainer.json .fleet/ .zed/ .vs/ .nova/ .theia/ .settings/ .helix/ .nvim/
         .exrc .nexrc .vimrc .gvimrc .lvimrc .nvimrc .nvim.lua .dir-locals.el .dir-locals-2.el .emacs .emacs.d/ .kakrc
         .sublime-project *.code-workspace *.sublime-project .gitpod.yml .replit replit.nix .stackblitzrc .codesandbox/
@@ -39,11 +40,11 @@ _REASONS = {
         .huskyrc .huskyrc.* husky.config.js .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .captainhook/
         captainhook.json grumphp.yml grumphp.yml.dist hk.pkl
     """,
-    "Mercurial runs the hooks and extensions in its settings automatically.": ".hg/ .hgrc",
-    "The version control system runs programs that its settings name.": """
+    Sentence("Mercurial runs the hooks and extensions in its settings automatically."): ".hg/ .hgrc",
+    Sentence("The version control system runs programs that its settings name."): """
         .jj/repo/config.toml .jj/workspace-config.toml _darcs/prefs/ .bzr/branch/branch.conf
     """,
-    "It defines what your CI builds run.": """
+    Sentence("It defines what your CI builds run."): """
         .github/workflows/ .github/actions/ .gitlab-ci.yml .gitlab/ci/ .circleci/ .buildkite/ .travis.yml
         azure-pipelines.* .azure-pipelines/ .vsts-ci.yml jenkinsfile jenkinsfile.* .drone.yml .drone.star .drone.jsonnet
         .woodpecker.yml .woodpecker.yaml .woodpecker/ appveyor.yml .appveyor.yml bitbucket-pipelines.yml
@@ -52,7 +53,7 @@ _REASONS = {
         .onedev-buildspec.yml .build.yml .builds/ wercker.yml screwdriver.yaml .harness/ .readthedocs.yml
         .readthedocs.yaml jitpack.yml netlify.toml render.yaml heroku.yml
     """,
-    "Your shell, interpreter, debugger or package manager reads it automatically.": """
+    Sentence("Your shell, interpreter, debugger or package manager reads it automatically."): """
         .envrc .direnvrc .autoenv .autoenv.zsh .rvmrc .bashrc .bash_profile .bash_login .bash_logout .bash_aliases
         .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xonshrc
         config.fish .inputrc .editrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .screenrc .tmux.conf
@@ -67,7 +68,7 @@ _REASONS = {
         rust-toolchain.toml .mvn/ .mavenrc gradle/wrapper/ .sbtopts .jvmopts .bazelrc .bazeliskrc .bazelversion
         tools/bazel .buckconfig .buckconfig.local ansible.cfg
     """,
-    "It tells coding agents what to do, or what they may do.": """
+    Sentence("It tells coding agents what to do, or what they may do."): """
         agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md warp.md replit.md .claude/
         .claude-plugin/ .cursor/ .cursorrules .windsurf/ .windsurfrules .clinerules .clinerules/ .cline/ .roo/
         .roorules .roorules-* .roomodes .kilocode/ .kilocodemodes .kilocoderules .codex/ .opencode/ opencode.json

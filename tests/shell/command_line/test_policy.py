@@ -96,13 +96,17 @@ def test_services_ask_whatever_the_rules_allow() -> None:
     """A rule names a command, not what it reaches."""
     services = frozenset({Service("localhost", 5432), Service("10.0.0.1", 80), Service("::1", 1)})
     permission = judge("npm test", network=Network(services=services), allow=ALLOW)
-    assert permission == Permission("ask", ("It reaches [::1]:1, localhost:5432 on this machine and 10.0.0.1:80.",))
+    own, others = (
+        "It reaches this on your machine: [::1]:1, localhost:5432.",
+        "It reaches this in your network: 10.0.0.1:80.",
+    )
+    assert permission == Permission("ask", (own, others))
     assert judge("npm test", network=Network(internet=True), proxies=[Service("p", 8)]).reasons == (
         NETWORK,
         "It also reaches the proxy that your environment names, and whatever that leads to: p:8.",
     )
     both = Network(internet=True, services=frozenset({Service("localhost", 5432)}))
-    assert judge("npm test", network=both).reasons[:2] == (NETWORK, "It also reaches localhost:5432 on this machine.")
+    assert judge("npm test", network=both).reasons[:2] == (NETWORK, "It reaches this on your machine: localhost:5432.")
 
 
 REASONS = {

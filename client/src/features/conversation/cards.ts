@@ -66,7 +66,7 @@ export function cardsOf(
   if (!session) return [...blocked, ...others];
   return [
     ...session.approvals.map((approval): Card => {
-      const { dialogTitle, subject, choices } = describeApproval(approval, relative);
+      const { dialogTitle, subject, choices, reasons } = describeApproval(approval, relative);
       const isCommand = approval.kind === "command";
       const cwd = approval.cwd ?? "";
       const place =
@@ -75,7 +75,7 @@ export function cardsOf(
         about: approval,
         title: isCommand ? t("The agent asks to run this command.") : dialogTitle,
         subject: isCommand ? subject : "",
-        details: [isCommand ? place : "", ...approval.reasons].filter(Boolean),
+        details: [isCommand ? place : "", ...reasons].filter(Boolean),
         buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
       };
     }),

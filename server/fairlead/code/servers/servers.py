@@ -15,6 +15,7 @@ from fairlead.code.servers.server import Seconds, Server
 from fairlead.code.servers.table import ServerSpec, server_specs
 from fairlead.gate.gate import Gate, NotAllowed
 from fairlead.gate.request import StartProgram
+from fairlead.sentences import Sentence
 from fairlead.shell.layer import Entry, Layer, Limits, View
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
@@ -23,7 +24,7 @@ from fairlead.shell.services.seen_files import SeenFiles
 
 log = logging.getLogger(__name__)
 
-PURPOSE = "It is a language server, which the agent wants to ask about the code."
+PURPOSE = Sentence("It is a language server, which the agent wants to ask about the code.")
 PAUSES = (0.0, 10.0, 60.0)
 """How many seconds after the first, second and third failure a server may start again. After the fourth, it may not."""
 _CONFIGURATION = (".json", ".toml", ".mod", ".sum", ".work")

@@ -6,11 +6,17 @@ from pathlib import Path
 from fairlead.edits.proposal import Kind
 from fairlead.gate.gate import NotAllowed
 from fairlead.gate.request import ChangeProtectedFile
+from fairlead.sentences import Sentence
 from fairlead.session.review.review import Review
 from fairlead.session.review.target import HunkOutcome, Selection
 
 NOT_CONFIRMED = "Not accepted: this file is protected, and you did not confirm it. It is still proposed."
-_VERBS: dict[Kind, str] = {"create": "creates", "modify": "changes", "delete": "deletes", "rename": "renames"}
+_ACCEPTING: dict[Kind, Sentence] = {
+    "create": Sentence("Accepting creates this protected file."),
+    "modify": Sentence("Accepting changes this protected file."),
+    "delete": Sentence("Accepting deletes this protected file."),
+    "rename": Sentence("Accepting renames this protected file."),
+}
 
 
 async def confirm_protected(
@@ -27,8 +33,9 @@ async def confirm_protected(
     refused: list[HunkOutcome] = []
     for selection in selections:
         proposal = selection.seen
-        to = f" to {review.files.roots.relative(Path(proposal.target))}" if proposal.new_path is not None else ""
-        reasons = (f"Accepting {_VERBS[proposal.kind]} this protected file{to}.", why[proposal.path])
+        target = review.files.roots.relative(Path(proposal.target))
+        to = [Sentence("Its new path is {0}.", target)] if proposal.new_path is not None else []
+        reasons = (_ACCEPTING[proposal.kind], *to, why[proposal.path])
         change = ChangeProtectedFile(selection.path, repr((proposal.target, proposal.proposed)))
         try:
             await review.gate.check(change, reasons=reasons)

@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fairlead.display import escape_invisible
+from fairlead.sentences import Sentence
 from fairlead.shell.command_line.simple_commands import Parsed
 from fairlead.shell.command_line.tree_reader import read_tree
 
@@ -27,16 +28,16 @@ def parse(command: str) -> Parsed:
     """
     unclear: list[str] = []
     if escape_invisible(command) != command:
-        unclear.append("It contains characters that are invisible or change the direction of the text.")
+        unclear.append(Sentence("It contains characters that are invisible or change the direction of the text."))
     source = command.encode("utf-8", "surrogatepass")
     if len(source) > MAX_BYTES or source.count(b"|") > MAX_PIPES:
-        limits = f"{MAX_BYTES:,} bytes or {MAX_PIPES:,} pipes"
-        return Parsed((), (*unclear, f"It has more than {limits} and was not checked."))
+        too_long = Sentence("It has more than {0} bytes or {1} pipes and was not checked.", f"{MAX_BYTES:,}", MAX_PIPES)
+        return Parsed((), (*unclear, too_long))
     if b"\0" in source or b"\r" in source:  # `unclear` says so, because both are invisible
         return Parsed((), tuple(unclear))
     root = _tree(source.translate(_ASCII))
     if root is None:
-        return Parsed((), (*unclear, "It is too complex and was not checked."))
+        return Parsed((), (*unclear, Sentence("It is too complex and was not checked.")))
     read = read_tree(root, source)
     return Parsed(read.commands, (*unclear, *read.unclear))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.display import shorten
+from fairlead.sentences import Sentence
 from fairlead.shell.command_line.outside import WHOLE_LINES
 from fairlead.shell.command_line.parse import parse
 from fairlead.shell.command_line.rules import (
@@ -77,17 +78,19 @@ def check_permission(
     unchecked = deny and (parsed.unclear or any(map(reads_commands, parsed.commands)))
     if is_allowed and not parsed.unclear and not unchecked and not network.services:
         return Permission("run")
-    reasons = ["It runs outside the sandbox, with your permissions."] if outside else [*_reached(network, proxies)]
+    reasons = (
+        [Sentence("It runs outside the sandbox, with your permissions.")] if outside else [*_reached(network, proxies)]
+    )
     if unchecked:
-        reasons.append("Parts of it cannot be checked against your deny rules.")
+        reasons.append(Sentence("Parts of it cannot be checked against your deny rules."))
     if policy.approvals == "sandboxed" and not reasons:
         return Permission("run")
     reasons += [*parsed.unclear, *_why_not_allowed(parsed, allow, outside=outside)]
     if not reasons:
-        reasons.append("Your settings require approval for every command.")
+        reasons.append(Sentence("Your settings require approval for every command."))
     more = len(reasons) - MAX_REASONS
     if more > 0:
-        reasons = [*reasons[:MAX_REASONS], f"And {more} more."]
+        reasons = [*reasons[:MAX_REASONS], Sentence("And {0} more.", more)]
     can_be_allowed = not (parsed.unclear or unchecked or network.services)
     return Permission(
         "ask", tuple(reasons), suggested_rules(parsed.commands, allow, outside=outside) if can_be_allowed else ()
@@ -97,18 +100,22 @@ def check_permission(
 def _reached(network: Network, proxies: Collection[Service]) -> Iterator[str]:
     """What a command can reach, as sentences."""
     if network.internet:
-        yield (
+        yield Sentence(
             "It uses the network: it reaches every address on the internet, but nothing on this machine or in your "
             "local network."
         )
         if proxies:
             named = ", ".join(map(str, sorted(proxies)))
-            yield f"It also reaches the proxy that your environment names, and whatever that leads to: {named}."
+            yield Sentence(
+                "It also reaches the proxy that your environment names, and whatever that leads to: {0}.", named
+            )
     if network.services:
         own = [str(service) for service in sorted(network.services) if service.is_of_this_machine]
         others = [str(service) for service in sorted(network.services) if not service.is_of_this_machine]
-        places = [f"{', '.join(own)} on this machine"] * bool(own) + [", ".join(others)] * bool(others)
-        yield f"It {'also ' * network.internet}reaches {' and '.join(places)}."
+        if own:
+            yield Sentence("It reaches this on your machine: {0}.", ", ".join(own))
+        if others:
+            yield Sentence("It reaches this in your network: {0}.", ", ".join(others))
 
 
 def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule], *, outside: bool) -> Iterator[str]:
@@ -124,17 +131,24 @@ def _why_not_allowed(parsed: Parsed, rules: Sequence[Rule], *, outside: bool) ->
 
 def _why_command_not_allowed(command: SimpleCommand, rules: Sequence[Rule]) -> Iterator[str]:
     for write in command.writes:
-        yield f"It writes to {shorten(write.target.text)} ({write.operator})."
+        yield Sentence("It writes to {0} ({1}).", shorten(write.target.text), write.operator)
     for rule in rules:
         word = rule.uncovered_word(command) if rule.covers(command) else None
         if word:
-            what = "nothing of this program" if program(command.words) in WHOLE_LINES else "only plain names"
-            yield (
-                f"The rule `{rule.text}` does not cover {shorten(word.text)}. Outside the sandbox, its * covers {what}."
-            )
+            named = rule.text, shorten(word.text)
+            if program(command.words) in WHOLE_LINES:
+                yield Sentence(
+                    "The rule `{0}` does not cover {1}. Outside the sandbox, its * covers nothing of this program.",
+                    *named,
+                )
+            else:
+                yield Sentence(
+                    "The rule `{0}` does not cover {1}. Outside the sandbox, its * covers only plain names.", *named
+                )
             return
     if not rules or not command.words:
         if command.assignments:
-            yield f"It sets {shorten(' '.join(command.assignments))}."
+            yield Sentence("It sets {0}.", shorten(" ".join(command.assignments)))
         return
-    yield f"No rule allows: {shorten(' '.join([*command.assignments, *(word.text for word in command.words)]))}"
+    named = " ".join([*command.assignments, *(word.text for word in command.words)])
+    yield Sentence("No rule allows: {0}", shorten(named))

@@ -11,6 +11,7 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from fairlead.display import shorten
+from fairlead.sentences import Sentence
 from fairlead.shell.command_line.exit_codes import deciding_commands
 from fairlead.shell.command_line.simple_commands import Parsed, Scope, SimpleCommand, Write
 from fairlead.shell.command_line.words import Piece, Word, join_pieces, literal, quoted, unquoted
@@ -32,14 +33,14 @@ _TOKENS = {
     "until", "do", "done", "for", "in", "$(", "`", "<(", ">(",
 }  # fmt: skip
 _UNCLEAR = {
-    "test_command": "It contains a test or a calculation, which can run other commands ([ ], [[ ]], (( ))).",
-    "arithmetic_expansion": "It contains a calculation, which can run other commands ($(( ))).",
-    "expansion": "It contains an expansion that does more than name a variable (${...}).",
-    "function_definition": "It defines a function.",
-    "case_statement": "It contains a case statement, which is not checked.",
-    "c_style_for_statement": "It contains a counting loop, which is not checked.",
-    "declaration_command": "It sets variables that later commands see.",
-    "unset_command": "It removes variables or functions that later commands see.",
+    "test_command": Sentence("It contains a test or a calculation, which can run other commands ([ ], [[ ]], (( )))."),
+    "arithmetic_expansion": Sentence("It contains a calculation, which can run other commands ($(( )))."),
+    "expansion": Sentence("It contains an expansion that does more than name a variable (${...})."),
+    "function_definition": Sentence("It defines a function."),
+    "case_statement": Sentence("It contains a case statement, which is not checked."),
+    "c_style_for_statement": Sentence("It contains a counting loop, which is not checked."),
+    "declaration_command": Sentence("It sets variables that later commands see."),
+    "unset_command": Sentence("It removes variables or functions that later commands see."),
 }
 _KEYWORDS = {
     "coproc", "select", "function", "case", "esac", "if", "then", "elif", "else", "fi", "while", "until", "for", "do",
@@ -50,7 +51,7 @@ _WORDS = {
     "command_substitution", "process_substitution",
 }  # fmt: skip
 _WRITING = {">", ">>", ">|", "&>", "&>>", "<>", ">&"}
-_NOT_PARSED = "It could not be parsed completely."
+_NOT_PARSED = Sentence("It could not be parsed completely.")
 _VARIABLE_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _LOOP_VARIABLE = re.compile(rb"[a-z]+[0-9]*")
 _HEREDOC_NAME = re.compile(rb"([\"']?)(\w+)\1")
@@ -94,7 +95,7 @@ class _Reader:
     def read(self, node: "Node", depth: int) -> None:
         kind = node.type
         if depth > MAX_DEPTH:
-            self.note("It is nested too deeply to be checked.")
+            self.note(Sentence("It is nested too deeply to be checked."))
         elif kind == "command":
             self._command(node, depth)
         elif kind == "redirected_statement":
@@ -228,7 +229,7 @@ class _Reader:
 
     def _check_program_name(self, word: Word) -> None:
         if word.value is None:
-            self.note(f"The program's name is not known before it runs: {shorten(word.text)}")
+            self.note(Sentence("The program's name is not known before it runs: {0}", shorten(word.text)))
         elif word.text in _KEYWORDS:
             self.note(_NOT_PARSED)
 
@@ -280,7 +281,7 @@ class _Reader:
             duplicated = operator == ">&" and target.text.isascii() and target.text.isdigit()
             return [] if duplicated or target.value == "/dev/null" else [Write(operator, target)]
         if operator == "<" and (target.value or "/dev/").startswith("/dev/") and target.value != "/dev/null":
-            self.note(f"It reads from {shorten(target.text)}, which may be a network connection.")
+            self.note(Sentence("It reads from {0}, which may be a network connection.", shorten(target.text)))
         return []
 
     def _heredoc(self, node: "Node", depth: int) -> list[Write]:
@@ -319,7 +320,7 @@ class _Reader:
         if end is None or start.end_byte + len(rest) + 1 + end.end() != stop.end_byte:
             return False
         if not name[1] and (_CONTINUED in text[: end.start()] or re.search(rb"`|\$[({\[]", text[: end.start()])):
-            self.note("It contains a heredoc whose text comes from commands.")
+            self.note(Sentence("It contains a heredoc whose text comes from commands."))
         return True
 
     def _for(self, node: "Node", depth: int) -> None:
@@ -327,7 +328,7 @@ class _Reader:
         for child in node.children:
             if child.type == "variable_name":
                 if not _LOOP_VARIABLE.fullmatch(self.raw(child)):
-                    self.note(f"It contains a loop that sets the variable {shorten(self.text(child))}.")
+                    self.note(Sentence("It contains a loop that sets the variable {0}.", shorten(self.text(child))))
             elif child.is_named:
                 self.read(child, depth + 1)
             elif not self._is_token(child):
