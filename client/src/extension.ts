@@ -160,6 +160,13 @@ export function activate(context: vscode.ExtensionContext): void {
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
+    previousMessage: () => {
+      conversation.jump(-1);
+    },
+    nextMessage: () => {
+      conversation.jump(1);
+    },
+    goToMessage: () => conversation.goToMessage(),
     newSession: () => conversation.newSession(),
     chooseModel: () => modelPicker.choose(),
     openConversation: () => {

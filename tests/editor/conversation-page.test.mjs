@@ -8,29 +8,33 @@ import { test } from "./host/registry.mjs";
 
 const HTML = '<!DOCTYPE html><html lang="en" data-texts="{}"><body><main id="conversation"></main></body></html>';
 
-/** Declares a test with the page. `show` sends entries to it, as the extension does, and waits until they are laid out. */
+/**
+ * Declares a test with the page. `show` sends entries to it, as the extension does, and waits until they are laid out.
+ * `update` sends any update. `page.sent()` returns what the page has asked of the extension since the last call.
+ */
 function pageTest(title, body) {
   test(title, async () => {
     const { browser } = await connect();
     const page = await browser.newPage({ viewport: { width: 420, height: 500 } });
     await page.setContent(HTML);
     await page.evaluate(() => {
-      window.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });
+      window.sent = [];
+      window.acquireVsCodeApi = () => ({ postMessage: (sent) => window.sent.push(sent), getState() {}, setState() {} });
     });
     await page.addStyleTag({ path: path.join(ROOT, "dist", "conversation-style.css") });
     await page.addScriptTag({ path: path.join(ROOT, "dist", "conversation.js") });
-    const show = (entries, { isNew }) =>
-      page.evaluate(
-        async (update) => {
-          const received = new Promise((resolve) => window.addEventListener("message", resolve, { once: true }));
-          window.postMessage(update);
-          await received;
-          await new Promise(requestAnimationFrame);
-          await new Promise(requestAnimationFrame);
-        },
-        { kind: "entries", isNew, first: 0, changed: [...entries.entries()] },
-      );
-    await body(page, show).finally(() => page.close());
+    const show = (entries, { isNew, at = 0, first = 0 }) =>
+      update({ kind: "entries", isNew, first, changed: entries.map((entry, index) => [at + index, entry]) });
+    const update = (sent) =>
+      page.evaluate(async (update) => {
+        const received = new Promise((resolve) => window.addEventListener("message", resolve, { once: true }));
+        window.postMessage(update);
+        await received;
+        await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+      }, sent);
+    page.sent = () => page.evaluate(() => window.sent.splice(0));
+    await body(page, show, update).finally(() => page.close());
   });
 }
 
@@ -44,6 +48,76 @@ pageTest("a conversation that replaces one of the same height is shown at its en
     assert.ok(await page.locator(".scroller").evaluate(isAtEnd), word);
   }
 });
+
+const prompt = (text) => ({ kind: "prompt", body: shown(text), note: "", pictures: [], canRewind: false });
+const answer = (text) => ({ kind: "answer", body: shown(Array(12).fill(text).join("\n\n")) });
+/** A conversation of this many tasks with long answers. */
+const tasks = (count) =>
+  Array.from({ length: count }, (_, index) => [prompt(`Task ${index + 1}`), answer(`Answer ${index + 1}`)]).flat();
+/** How far below the top of the list the entry with this text begins, in pixels. */
+const topOf = (page, text) =>
+  page
+    .locator(".entry", { hasText: text })
+    .first()
+    .evaluate((entry) =>
+      Math.round(entry.getBoundingClientRect().top - document.querySelector(".scroller").getBoundingClientRect().top),
+    );
+const scrollUp = async (page, pixels) => {
+  const scroller = page.locator(".scroller");
+  await scroller.hover();
+  const ended = scroller.evaluate(
+    (list) => new Promise((resolve) => list.addEventListener("scrollend", resolve, { once: true })),
+  );
+  await page.mouse.wheel(0, -pixels);
+  await ended;
+};
+
+pageTest("what the user sends is scrolled to, and so is the latest entry on request", async (page, show) => {
+  const scroller = page.locator(".scroller");
+  await show(tasks(3), { isNew: true });
+  assert.ok(await page.locator(".jumps").isHidden());
+  await scrollUp(page, 600);
+  await show([prompt("sent by another window's button")], { isNew: false, at: 6 });
+  assert.ok(await scroller.evaluate(isAtEnd));
+  await scrollUp(page, 600);
+  await show([answer("more")], { isNew: false, at: 7 });
+  assert.ok(!(await scroller.evaluate(isAtEnd)), "an answer does not move what the user reads");
+  await page.locator("textarea").fill("Next task");
+  await page.locator("textarea").press("Enter");
+  assert.ok(await scroller.evaluate(isAtEnd));
+  await scrollUp(page, 600);
+  await page.getByRole("button", { name: "Latest message" }).click();
+  assert.ok(await scroller.evaluate(isAtEnd));
+  await page.locator(".jumps").waitFor({ state: "hidden" });
+});
+
+pageTest(
+  "the buttons go from each message of the user to the next, also when the last ones fit into the view",
+  async (page, show, update) => {
+    await show(tasks(4), { isNew: true });
+    await scrollUp(page, 100);
+    await page.sent();
+    const jump = async (name, from) => {
+      await page.getByRole("button", { name }).click();
+      const [{ kind, from: index, by }] = await page.sent();
+      assert.equal(kind, "jump");
+      assert.equal(index, from);
+      return by;
+    };
+    assert.equal(await jump("Previous message of yours", 6), -1);
+    await update({ kind: "reveal", entry: 4 });
+    assert.equal(await topOf(page, "Task 3"), 4);
+    assert.equal(await jump("Previous message of yours", 4), -1);
+    await update({ kind: "reveal", entry: 2 });
+    assert.equal(await jump("Next message of yours", 2), 1);
+    await update({ kind: "reveal", entry: 0 });
+    assert.equal(await topOf(page, "Task 1"), 4);
+    await update({ kind: "jump", by: 1 });
+    assert.deepEqual(await page.sent(), [{ kind: "jump", from: 0, by: 1 }]);
+    await update({ kind: "reveal", entry: null });
+    assert.ok(await page.locator(".scroller").evaluate(isAtEnd));
+  },
+);
 
 const LINES = Array.from({ length: 20_000 }, (_, index) => `line ${index + 1}\n`);
 const COMMAND = "for i in $(seq 20000)\ndo echo line $i; done";

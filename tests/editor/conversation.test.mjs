@@ -217,6 +217,27 @@ editorTest("a sent task can be edited and sent again, in another mode", async ({
   await appears(page, ".entry.prompt", "Is it done?");
 });
 
+editorTest("keys and a list go to the user's messages", async ({ page }) => {
+  const isAtTop = (text) =>
+    page.until(`the message “${text}” at the top`, () =>
+      inView(page, ".entry.prompt", { hasText: text }).evaluate(
+        (entry) => Math.abs(entry.getBoundingClientRect().top - document.querySelector(".log-area").offsetTop) < 8,
+      ),
+    );
+  await inView(page, "textarea").click();
+  await page.press("Alt+ArrowUp");
+  await isAtTop("One more");
+  await page.press("Alt+ArrowUp");
+  await isAtTop("Greet me");
+  await picture(page, "conversation-jumps");
+  await page.press("Alt+ArrowDown");
+  await isAtTop("One more");
+  await page.runCommand("Agent: Go to Message...");
+  await page.pick("Greet me `politely`", { title: "Agent: Go to Message" });
+  await isAtTop("Greet me");
+  await inView(page, "button[data-action=latest]").click();
+});
+
 /**
  * Pastes files into the prompt or drops them on it: `event` is "paste" or "drop". A file whose name ends in `.png` is a
  * picture.

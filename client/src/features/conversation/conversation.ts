@@ -9,6 +9,7 @@ import { aboveTyped } from "./drafts";
 import { EntryFeed } from "./entryFeed";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView, type Update } from "./messages";
+import { isMessage, messageFrom } from "./navigation";
 import { pageHtml } from "./page";
 import { mentionsOf } from "../../context/contextItems";
 import type { PromptBox } from "./promptBox";
@@ -20,7 +21,8 @@ import type { Change, PromptEntry, Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { modelName } from "../../ui/modelTexts";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
-import { showError, showHeader, showInformation } from "../../ui/show";
+import { pick, showError, showHeader, showInformation } from "../../ui/show";
+import { lineText } from "../../ui/shownText";
 
 const VIEW = "fairlead.conversation";
 /** The type of the editor with the conversation, by which VS Code restores it after a reload. */
@@ -47,6 +49,8 @@ export class Conversation implements vscode.Disposable {
   private editor: vscode.WebviewPanel | undefined;
   /** Whether the view gets the focus when its page is ready. */
   private isFocusWanted = false;
+  /** The index of the entry that is scrolled to when there is a page. */
+  private wanted: number | undefined;
   private readonly redraw: Scheduled;
   private readonly disposables: { dispose(): unknown }[];
 
@@ -156,6 +160,48 @@ export class Conversation implements vscode.Disposable {
     else this.focusPrompt(this.editor.webview);
   }
 
+  /** Scrolls to the user's previous (-1) or next (1) message. */
+  jump(by: -1 | 1): void {
+    const page = this.front;
+    if (page) post(page, { kind: "jump", by });
+  }
+
+  /** Lets the user choose one of their messages, the newest first, and scrolls to it. */
+  async goToMessage(): Promise<void> {
+    const session = this.store.active;
+    const rows = (session?.entries ?? [])
+      .map((entry, index) => ({ label: isMessage(entry) ? lineText(entry.text, 200) : "", index }))
+      .filter(({ label }) => label !== "")
+      .reverse();
+    const texts = { title: t("Agent: Go to Message"), placeholder: t("Go to which of your messages?") };
+    const chosen = await pick(rows, texts);
+    if (!chosen || this.store.active !== session) return;
+    this.wanted = chosen.index;
+    if (!this.editor?.active) await this.show();
+    this.revealWanted();
+  }
+
+  /** Scrolls to the entry that the user has chosen, as soon as there is a page. */
+  private revealWanted(): void {
+    const page = this.front;
+    if (!page || this.wanted === undefined) return;
+    this.reveal(page, this.wanted);
+    this.wanted = undefined;
+  }
+
+  /** Scrolls a page to an entry, which the page may not have yet. */
+  private reveal(page: Page, entry: number): void {
+    page.feed.include(entry);
+    this.draw();
+    post(page, { kind: "reveal", entry });
+  }
+
+  /** The page that the user works in: that of the editor if it is the active one, else that of the view. */
+  private get front(): Page | undefined {
+    const webview = this.editor?.active ? this.editor.webview : this.view?.webview;
+    return [...this.pages].find((page) => page.webview === webview && page.isReady);
+  }
+
   private focusPrompt(webview: vscode.Webview | undefined): void {
     for (const page of this.pages) if (page.webview === webview && page.isReady) post(page, { kind: "focus" });
   }
@@ -219,10 +265,21 @@ export class Conversation implements vscode.Disposable {
         post(page, { kind: "draft", text: this.box.draft });
         this.box.onShown();
         if (this.isFocusWanted && page.webview === this.view?.webview) await this.show();
+        this.revealWanted();
         return;
       case "showFrom":
         page.feed.showFrom(intention.first);
         this.draw();
+        return;
+      case "jump": {
+        const { entries = [] } = this.store.active ?? {};
+        const message = messageFrom(entries, intention.from, intention.by);
+        if (message !== undefined) this.reveal(page, message);
+        else if (intention.by === 1) post(page, { kind: "reveal", entry: null });
+        return;
+      }
+      case "listMessages":
+        await this.goToMessage();
         return;
       case "press":
       case "answer": {

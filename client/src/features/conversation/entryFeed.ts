@@ -7,6 +7,8 @@ import type { Entry, Session } from "../../state/session";
 
 /** How many of the newest entries a webview gets at first. */
 export const PAGE_SIZE = 200;
+/** How many entries it gets before one that the user wants to see. */
+const BEFORE_WANTED = 30;
 
 const NONE: readonly Entry[] = [];
 
@@ -39,6 +41,11 @@ export class EntryFeed {
     if (first > (this.entries?.length ?? 0)) return;
     this.first = first;
     for (const index of this.sent.keys()) if (index < first) this.sent.delete(index);
+  }
+
+  /** From now on, `next` also returns this entry and some before it, because the user wants to see it. */
+  include(index: number): void {
+    if (index < this.first) this.showFrom(Math.max(0, index - BEFORE_WANTED));
   }
 
   /**

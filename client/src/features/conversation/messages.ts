@@ -126,6 +126,10 @@ export type Update =
   /** Put this text where the cursor is, in place of the selection. */
   | { readonly kind: "insert"; readonly text: string }
   | { readonly kind: "completions"; readonly request: number; readonly items: readonly CompletionView[] }
+  /** Scroll to this entry, which the webview has; null: to the end. */
+  | { readonly kind: "reveal"; readonly entry: number | null }
+  /** Scroll to the user's previous (-1) or next (1) message. */
+  | { readonly kind: "jump"; readonly by: -1 | 1 }
   | { readonly kind: "focus" };
 
 /** From the webview to the extension: what the user wants. */
@@ -133,6 +137,10 @@ export type Intention =
   | { readonly kind: "ready" }
   /** Send the entries from this index on, and forget those before it. */
   | { readonly kind: "showFrom"; readonly first: number }
+  /** Scroll to the user's message that is nearest before (-1) or after (1) an entry. */
+  | { readonly kind: "jump"; readonly from: number; readonly by: -1 | 1 }
+  /** List the user's messages, and scroll to the one that the user chooses. */
+  | { readonly kind: "listMessages" }
   | { readonly kind: "press"; readonly card: string; readonly button: number }
   | { readonly kind: "answer"; readonly card: string; readonly text: string }
   | { readonly kind: "open"; readonly uri: string; readonly line: number | null }
@@ -169,6 +177,7 @@ const isText: Predicate = (value) => typeof value === "string" && value.length <
 const isTypedText: Predicate = (value) => typeof value === "string";
 const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
 const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isDirection: Predicate = (value) => value === -1 || value === 1;
 const isMode: Predicate = (value) => value === "agent" || value === "plan" || value === "ask";
 const isChip: Predicate = (value) =>
   value === "editor" || value === "selection" || (typeof value === "string" && /^picture-\d{1,9}$/.test(value));
@@ -184,6 +193,8 @@ const isLine: Predicate = (value) => value === null || isIndex(value);
 const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Predicate>>>> = {
   ready: {},
   showFrom: { first: isIndex },
+  jump: { from: isIndex, by: isDirection },
+  listMessages: {},
   press: { card: isText, button: isIndex },
   answer: { card: isText, text: isTypedText },
   open: { uri: isText, line: isLine },

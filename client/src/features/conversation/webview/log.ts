@@ -1,4 +1,5 @@
-// The list of entries. It stays scrolled to the end until the user scrolls up. Earlier entries are shown on request.
+// The list of entries. It stays scrolled to the end until the user scrolls up; then it has buttons that go to the end and
+// to the user's messages. Earlier entries are shown on request.
 
 import { t } from "@vscode/l10n";
 import type { Update } from "../messages";
@@ -14,15 +15,31 @@ const EARLIER = 200;
 /** Up to this distance from its end, in pixels, the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
+/** In pixels, between the top of the list and the entry that it is scrolled to. */
+const MARGIN = 4;
+
 export class Log {
+  /** The list with what is drawn over it. */
+  readonly area: HTMLElement;
   /** The scrolled element. It also contains what is above and below the entries. */
-  readonly scroller = element("div", "scroller");
+  private readonly scroller = element("div", "scroller");
   private readonly element = element("div", "log");
   private readonly earlier = element("div", "earlier");
   private readonly entries = new Map<number, EntryElement>();
   /** The index of the first entry that is shown. The page can get earlier ones. */
   private first = 0;
   private followsEnd = true;
+  /** The buttons that are drawn over the list while it does not follow its end. */
+  private readonly jumps = element(
+    "div",
+    "jumps",
+    button("↑", "previousMessage", t("Previous message of yours")),
+    button("↓", "nextMessage", t("Next message of yours")),
+    button("≡", "listMessages", t("List your messages")),
+    button(t("Latest"), "latest", t("Latest message")),
+  );
+  /** The entry that the user went to last. */
+  private revealed: EntryElement | undefined;
   private lastMetrics: Metrics = { top: 0, height: 0, visible: 0 };
   private readonly resizes = new ResizeObserver(() => {
     if (this.followsEnd) this.scrollToEnd();
@@ -45,16 +62,19 @@ export class Log {
     this.scroller.setAttribute("role", "region");
     this.scroller.setAttribute("aria-label", t("Messages"));
     this.scroller.append(above, this.element, ...below);
+    for (const each of this.jumps.querySelectorAll("button")) each.title = each.ariaLabel ?? "";
+    this.follow(true);
+    this.area = element("div", "log-area", this.scroller, this.jumps);
     this.scroller.addEventListener("scroll", () => {
       const before = this.lastMetrics;
       this.lastMetrics = this.metrics();
-      if (this.isNearEnd()) this.followsEnd = true;
-      else if (isScrolledUp(before, this.lastMetrics)) this.followsEnd = false;
+      if (this.isNearEnd()) this.follow(true);
+      else if (isScrolledUp(before, this.lastMetrics)) this.follow(false);
     });
     // while an answer grows, the height changes with each scroll, so `isScrolledUp` does not notice that the user
     // scrolls
     this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
-      if (deltaY < 0 && this.scroller.scrollTop > 0 && !this.scrollsUpInside(target)) this.followsEnd = false;
+      if (deltaY < 0 && this.scroller.scrollTop > 0 && !this.scrollsUpInside(target)) this.follow(false);
     });
     for (const observed of [this.scroller, this.element, ...below]) this.resizes.observe(observed);
   }
@@ -63,15 +83,21 @@ export class Log {
     if (isNew) {
       this.element.replaceChildren(this.earlier);
       this.entries.clear();
-      this.followsEnd = true;
+      this.revealed = undefined;
+      this.follow(true);
     }
     const before = this.scroller.scrollHeight - this.scroller.scrollTop;
     const isEarlier = !isNew && first < this.first;
     this.first = first;
+    // the user asked for them
+    if (isEarlier) this.follow(false);
+    const last = Math.max(-1, ...this.entries.keys());
     for (const [index, view] of changed) {
       const known = this.entries.get(index);
       if (known) known.update(view);
       else this.insert(new EntryElement(index, view));
+      // what the user sends is shown, wherever they were reading
+      if (index > last && view.kind === "prompt" && view.note === "") this.follow(true);
     }
     this.drawEarlier();
     // the entries that the user reads stay at their position on the screen
@@ -86,8 +112,40 @@ export class Log {
     return index === undefined ? undefined : Number(index);
   }
 
+  /** Scrolls to an entry that is drawn (null: to the end). Returns its text; empty for the end. */
+  reveal(index: number | null): string {
+    const entry = index === null ? undefined : this.entries.get(index);
+    if (index === null) this.scrollToEnd();
+    if (!entry) return "";
+    this.follow(false);
+    this.revealed = entry;
+    this.scroller.scrollTop += this.topOf(entry) - MARGIN;
+    return entry.element.innerText;
+  }
+
+  /** Returns the index of the entry before (-1) or after (1) which the user's nearest message is wanted. */
+  startOfJump(by: -1 | 1): number {
+    const { revealed } = this;
+    if (revealed && this.topOf(revealed) > -MARGIN && this.topOf(revealed) < this.scroller.clientHeight)
+      return revealed.index;
+    const entries = [...this.entries.values()].sort((one, other) => one.index - other.index);
+    const atTop = entries.find((entry) => this.topOf(entry) + entry.element.offsetHeight > MARGIN);
+    if (!atTop) return this.first;
+    const isCutOff = this.topOf(atTop) < -MARGIN;
+    return by === -1 && isCutOff ? atTop.index + 1 : atTop.index;
+  }
+
+  /** Returns how many pixels below the top of the list an entry begins. */
+  private topOf({ element: each }: EntryElement): number {
+    return each.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
+  }
+
+  private follow(isWanted: boolean): void {
+    this.followsEnd = isWanted;
+    this.jumps.hidden = isWanted;
+  }
+
   showEarlier(): void {
-    this.followsEnd = false;
     this.showFrom(Math.max(0, this.first - EARLIER));
   }
 
@@ -140,7 +198,7 @@ export class Log {
 
   /** Scrolls to the end, and follows it from then on. */
   scrollToEnd(): void {
-    this.followsEnd = true;
+    this.follow(true);
     this.scroller.scrollTop = this.scroller.scrollHeight;
     this.lastMetrics = this.metrics();
   }

@@ -31,6 +31,8 @@ const replay = element("p", "replay");
 const working = element("p", "working");
 const announcer = element("p", "for-screen-readers");
 announcer.setAttribute("role", "status");
+const place = element("p", "for-screen-readers");
+place.setAttribute("role", "status");
 const log = new Log(
   (first) => {
     send({ kind: "showFrom", first });
@@ -40,12 +42,19 @@ const log = new Log(
 );
 const prompt = new Prompt(
   send,
+  () => {
+    log.scrollToEnd();
+  },
   (state) => {
     host.setState(state);
   },
   host.getState(),
 );
-document.getElementById("conversation")?.append(log.scroller, prompt.element, announcer);
+document.getElementById("conversation")?.append(log.area, prompt.element, announcer, place);
+
+function jump(by: -1 | 1): void {
+  send({ kind: "jump", from: log.startOfJump(by), by });
+}
 
 function drawState(state: StateView): void {
   const { title, replay: recording, doing, cards: shown } = state;
@@ -77,14 +86,23 @@ function onClick(event: MouseEvent): void {
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
   else if (action === "earlier") log.showEarlier();
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
-  else if (action === "send") {
-    prompt.submit();
-    log.scrollToEnd();
-  } else if (action === "stop" || action === "chooseModel") send({ kind: action });
+  else if (action === "send") prompt.submit();
+  else if (action === "latest") log.scrollToEnd();
+  else if (action === "previousMessage") jump(-1);
+  else if (action === "nextMessage") jump(1);
+  else if (action === "stop" || action === "chooseModel" || action === "listMessages") send({ kind: action });
   else if (action === "removeChip" && chip !== undefined) {
     send({ kind: "removeChip", chip: chip as ChipView["id"] });
     prompt.focus();
   } else if (action === "press" && card !== undefined) send({ kind: "press", card, button: Number(button) });
+}
+
+/** Handles the keys that work in the whole page. VS Code's own key bindings do not know whether it has the focus. */
+function onKey(event: KeyboardEvent): void {
+  const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+  if (!altKey || ctrlKey || metaKey || shiftKey || (key !== "ArrowUp" && key !== "ArrowDown")) return;
+  event.preventDefault();
+  jump(key === "ArrowUp" ? -1 : 1);
 }
 
 function onSubmit(event: SubmitEvent): void {
@@ -97,6 +115,7 @@ function onSubmit(event: SubmitEvent): void {
 
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
+document.addEventListener("keydown", onKey);
 window.addEventListener("focus", () => {
   // VS Code focuses the page, but the user wants to type into the prompt
   if (document.activeElement === document.body) prompt.focus();
@@ -120,6 +139,12 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
       return;
     case "completions":
       prompt.showCompletions(data.request, data.items);
+      return;
+    case "reveal":
+      place.textContent = log.reveal(data.entry);
+      return;
+    case "jump":
+      jump(data.by);
       return;
     case "focus":
       prompt.focus();

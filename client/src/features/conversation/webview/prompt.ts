@@ -41,9 +41,10 @@ export class Prompt {
   /** The text before the cursor when completions were last requested. */
   private completed = "";
 
-  /** `saveState` saves a state, which the next page gets as `saved`. */
+  /** `onSubmit` is called when the user sends a text. `saveState` saves a state, which the next page gets as `saved`. */
   constructor(
     private readonly send: (intention: Intention) => void,
+    private readonly onSubmit: () => void,
     private readonly saveState: (state: SavedState) => void,
     saved: SavedState | undefined,
   ) {
@@ -142,6 +143,7 @@ export class Prompt {
     if (text.trim() === "") return;
     this.setText("");
     this.send({ kind: "send", text, mode: this.selectedMode });
+    this.onSubmit();
   }
 
   /**
