@@ -160,6 +160,7 @@ export function activate(context: vscode.ExtensionContext): void {
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),
+    find: () => conversation.find(),
     previousMessage: () => {
       conversation.jump(-1);
     },

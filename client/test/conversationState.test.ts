@@ -5,10 +5,11 @@ import { page } from "./page";
 import { cardsOf, cardView, objectIds, type Card } from "../src/features/conversation/cards";
 import { EntryFeed, PAGE_SIZE } from "../src/features/conversation/entryFeed";
 import { parseIntention, type CardView } from "../src/features/conversation/messages";
+import { entriesWith } from "../src/features/conversation/navigation";
 import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
 import { recalled } from "../src/features/conversation/webview/recall";
-import type { ApproveParams, AskParams } from "../src/wire/protocol";
+import type { AgentEvent, ApproveParams, AskParams } from "../src/wire/protocol";
 import type { Edits, Plan } from "../src/wire/protocolStates";
 import { isRewindable, type Session } from "../src/state/session";
 import { Store } from "../src/state/store";
@@ -378,4 +379,17 @@ test("the arrow keys go through the earlier tasks and back to what was typed", (
   const back = recalled(-1, "old", history, two);
   assert.deepEqual([back?.shown, recalled(-1, "new", history, back)?.shown], ["new", "typed"]);
   assert.equal(recalled(-1, "typed", history, undefined), undefined);
+});
+
+test("the text is found in all entries, in any case, and without the marks of Markdown", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Fix the Parser");
+  const event = { sessionId: "s", seq: 1, kind: "text", text: "I make a **par**ser, `now`." } as const;
+  store.addEvent({ ...event, runId: "1" } as AgentEvent);
+  store.startRun("s", "and __init__");
+  const found = (text: string): number[] => entriesWith(session.entries, text);
+  assert.deepEqual(
+    [found("parser"), found("**par**"), found("__init__"), found("nothing"), found("")],
+    [[0, 1], [1], [2], [], []],
+  );
 });

@@ -65,11 +65,9 @@ const topOf = (page, text) =>
 const scrollUp = async (page, pixels) => {
   const scroller = page.locator(".scroller");
   await scroller.hover();
-  const ended = scroller.evaluate(
-    (list) => new Promise((resolve) => list.addEventListener("scrollend", resolve, { once: true })),
-  );
+  const wanted = (await scroller.evaluate(({ scrollTop }) => scrollTop)) - pixels;
   await page.mouse.wheel(0, -pixels);
-  await ended;
+  await page.waitForFunction((top) => document.querySelector(".scroller").scrollTop <= Math.max(0, top), wanted);
 };
 
 pageTest("what the user sends is scrolled to, and so is the latest entry on request", async (page, show) => {
@@ -118,6 +116,63 @@ pageTest(
     assert.ok(await page.locator(".scroller").evaluate(isAtEnd));
   },
 );
+
+/** The marked texts in the page, and those of them that the user has gone to. */
+const marked = (page) =>
+  page.evaluate(() => ["found", "found-here"].map((name) => [...CSS.highlights.get(name)].map((range) => `${range}`)));
+
+pageTest("Ctrl+F finds a text in folded parts and across marks, and Enter runs nothing", async (page, show, update) => {
+  const output = { kind: "tool", state: "ok", title: "make", isCommand: true, place: null, note: "", showsEnd: true };
+  const call = {
+    ...output,
+    command: shown(""),
+    body: shown(`${"line\n".repeat(100)}the NEEDLE\n${"line\n".repeat(100)}`),
+  };
+  await show([prompt("A needle?"), call, answer("some `nee`**dle**"), prompt("Last")], { isNew: true });
+  /** Does what the extension does: all of these entries contain the text. */
+  const reply = async (entries) => {
+    const [{ kind, request }] = (await page.sent()).filter((each) => each.kind !== "draft");
+    assert.equal(kind, "find");
+    await update({ kind: "found", request, entries });
+    for (const { kind: wanted, entry } of await page.sent()) await update({ kind: wanted, entry });
+  };
+  await page.locator("textarea").fill("not a task");
+  await page.keyboard.press("Control+F");
+  await page.sent();
+  await page.keyboard.insertText("needle");
+  await reply([0, 1, 2]);
+  const here = async () => (await marked(page))[1].join();
+  assert.equal((await marked(page))[0].length, 14);
+  await page.locator(".find .count", { hasText: "3 of 3" }).waitFor();
+  const isInSight = () =>
+    page.evaluate(() => {
+      const [range] = CSS.highlights.get("found-here");
+      const { top, bottom, left } = range.getBoundingClientRect();
+      const hit = document.elementFromPoint(left + 1, (top + bottom) / 2);
+      return top > 0 && hit !== null && range.startContainer.parentElement.contains(hit);
+    });
+  assert.equal(await here(), "needle");
+  await page.keyboard.press("Enter");
+  await reply([0, 1, 2]);
+  assert.ok(await isInSight());
+  await page.keyboard.press("Shift+Enter");
+  await reply([0, 1, 2]);
+  await page.keyboard.press("Shift+Enter");
+  await reply([0, 1, 2]);
+  await page.locator(".find .count", { hasText: "2 of 3" }).waitFor();
+  assert.equal(await here(), "NEEDLE");
+  assert.ok(await isInSight(), "the text in the folded output");
+  await page.keyboard.press("Shift+Enter");
+  await reply([0, 1, 2]);
+  await page.locator(".find .count", { hasText: "1 of 3" }).waitFor();
+  await page.keyboard.insertText("s nowhere");
+  await reply([]);
+  await page.locator(".find .count", { hasText: "Not found" }).waitFor();
+  await page.keyboard.press("Escape");
+  assert.deepEqual(await marked(page), [[], []]);
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
+  assert.equal(await page.locator("textarea").inputValue(), "not a task");
+});
 
 const LINES = Array.from({ length: 20_000 }, (_, index) => `line ${index + 1}\n`);
 const COMMAND = "for i in $(seq 20000)\ndo echo line $i; done";

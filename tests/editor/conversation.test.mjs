@@ -238,6 +238,27 @@ editorTest("keys and a list go to the user's messages", async ({ page }) => {
   await inView(page, "button[data-action=latest]").click();
 });
 
+editorTest("Ctrl+F finds a text in the conversation, and Enter does not run it", async ({ page }) => {
+  const before = await inView(page, ".entry.prompt").count();
+  await inView(page, "textarea").click();
+  await page.press("Control+F");
+  await page.insertText("GREET POLITELY");
+  await appears(page, ".find .count", "5 of 6 messages and calls");
+  await page.press("Enter");
+  await appears(page, ".find .count", "6 of 6");
+  await picture(page, "conversation-find");
+  await page.press("Escape");
+  assert.deepEqual([await typed(page), await inView(page, ".entry.prompt").count()], ["", before]);
+  await page.runCommand("Agent: Find in Conversation");
+  await page.until("the focus in the bar", () =>
+    inView(page, ".find input").evaluate((input) => document.hasFocus() && document.activeElement === input),
+  );
+  await page.press("Escape");
+  await page.until("the focus in the prompt", () =>
+    inView(page, "textarea").evaluate((input) => document.activeElement === input),
+  );
+});
+
 /**
  * Pastes files into the prompt or drops them on it: `event` is "paste" or "drop". A file whose name ends in `.png` is a
  * picture.

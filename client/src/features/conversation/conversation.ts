@@ -9,7 +9,7 @@ import { aboveTyped } from "./drafts";
 import { EntryFeed } from "./entryFeed";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView, type Update } from "./messages";
-import { isMessage, messageFrom } from "./navigation";
+import { entriesWith, isMessage, messageFrom } from "./navigation";
 import { pageHtml } from "./page";
 import { mentionsOf } from "../../context/contextItems";
 import type { PromptBox } from "./promptBox";
@@ -160,6 +160,12 @@ export class Conversation implements vscode.Disposable {
     else this.focusPrompt(this.editor.webview);
   }
 
+  /** Lets the user find a text in the conversation. */
+  async find(): Promise<void> {
+    if (!this.editor?.active) await this.show();
+    if (this.front) post(this.front, { kind: "find" });
+  }
+
   /** Scrolls to the user's previous (-1) or next (1) message. */
   jump(by: -1 | 1): void {
     const page = this.front;
@@ -278,6 +284,14 @@ export class Conversation implements vscode.Disposable {
         else if (intention.by === 1) post(page, { kind: "reveal", entry: null });
         return;
       }
+      case "find": {
+        const entries = entriesWith(this.store.active?.entries ?? [], intention.text);
+        post(page, { kind: "found", request: intention.request, entries });
+        return;
+      }
+      case "reveal":
+        this.reveal(page, intention.entry);
+        return;
       case "listMessages":
         await this.goToMessage();
         return;

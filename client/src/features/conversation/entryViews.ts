@@ -95,6 +95,13 @@ export function wholeText(entry: Entry): string {
   }
 }
 
+/** Returns the text of an entry in which the user finds something: the whole text, without what is never shown. */
+export function searchedText(entry: Entry): string {
+  if (entry.kind !== "end") return wholeText(entry);
+  const { title, body, record } = endView(entry);
+  return [title, body.text, record].join("\n");
+}
+
 function stepView(
   { itemId, content }: Extract<Entry, { kind: "step" }>,
   session: Session,
@@ -149,7 +156,7 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
   return { place: { uri, line: null }, label };
 }
 
-function endView({ stopReason, message, record }: EndEntry): EntryView {
+function endView({ stopReason, message, record }: EndEntry): Extract<EntryView, { kind: "end" }> {
   const title = END_TEXTS[stopReason] ?? "";
   // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
   // title.

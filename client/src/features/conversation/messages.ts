@@ -128,6 +128,10 @@ export type Update =
   | { readonly kind: "completions"; readonly request: number; readonly items: readonly CompletionView[] }
   /** Scroll to this entry, which the webview has; null: to the end. */
   | { readonly kind: "reveal"; readonly entry: number | null }
+  /** The indexes of the entries that contain a text, in ascending order. */
+  | { readonly kind: "found"; readonly request: number; readonly entries: readonly number[] }
+  /** Let the user find a text. */
+  | { readonly kind: "find" }
   /** Scroll to the user's previous (-1) or next (1) message. */
   | { readonly kind: "jump"; readonly by: -1 | 1 }
   | { readonly kind: "focus" };
@@ -139,6 +143,10 @@ export type Intention =
   | { readonly kind: "showFrom"; readonly first: number }
   /** Scroll to the user's message that is nearest before (-1) or after (1) an entry. */
   | { readonly kind: "jump"; readonly from: number; readonly by: -1 | 1 }
+  /** Find the entries that contain a text, also those that the webview does not have. */
+  | { readonly kind: "find"; readonly request: number; readonly text: string }
+  /** Draw an entry and scroll to it. */
+  | { readonly kind: "reveal"; readonly entry: number }
   /** List the user's messages, and scroll to the one that the user chooses. */
   | { readonly kind: "listMessages" }
   | { readonly kind: "press"; readonly card: string; readonly button: number }
@@ -194,6 +202,8 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   ready: {},
   showFrom: { first: isIndex },
   jump: { from: isIndex, by: isDirection },
+  find: { request: isIndex, text: isText },
+  reveal: { entry: isIndex },
   listMessages: {},
   press: { card: isText, button: isIndex },
   answer: { card: isText, text: isTypedText },

@@ -1,5 +1,6 @@
 // Finds entries of a conversation that the user wants to go to. Pure.
 
+import { searchedText } from "./entryViews";
 import type { Entry } from "../../state/session";
 
 /** Whether the user wrote this entry. */
@@ -13,4 +14,15 @@ export function messageFrom(entries: readonly Entry[], from: number, by: -1 | 1)
     if (entry && isMessage(entry)) return index;
   }
   return undefined;
+}
+
+/** Returns the indexes of the entries that contain a text, in any case. Ignores the marks of Markdown. */
+export function entriesWith(entries: readonly Entry[], text: string): number[] {
+  const wanted = text.toLowerCase();
+  if (wanted === "") return [];
+  return [...entries.keys()].filter((index) => {
+    const entry = entries[index];
+    const whole = entry ? searchedText(entry).toLowerCase() : "";
+    return whole.includes(wanted) || whole.replace(/[*_`~]/g, "").includes(wanted);
+  });
 }

@@ -128,11 +128,34 @@ export class Log {
     const { revealed } = this;
     if (revealed && this.topOf(revealed) > -MARGIN && this.topOf(revealed) < this.scroller.clientHeight)
       return revealed.index;
-    const entries = [...this.entries.values()].sort((one, other) => one.index - other.index);
-    const atTop = entries.find((entry) => this.topOf(entry) + entry.element.offsetHeight > MARGIN);
+    const atTop = this.entries.get(this.firstVisible);
     if (!atTop) return this.first;
     const isCutOff = this.topOf(atTop) < -MARGIN;
     return by === -1 && isCutOff ? atTop.index + 1 : atTop.index;
+  }
+
+  /** The index of the first entry that the user sees. */
+  get firstVisible(): number {
+    const entries = [...this.entries.values()].sort((one, other) => one.index - other.index);
+    return entries.find((entry) => this.topOf(entry) + entry.element.offsetHeight > MARGIN)?.index ?? this.first;
+  }
+
+  /** Returns the element of an entry; undefined if it is not drawn. */
+  elementOf(index: number): HTMLElement | undefined {
+    return this.entries.get(index)?.element;
+  }
+
+  /** Scrolls to a part of an entry that is drawn, in the list and in what scrolls inside of it, unless it is in sight. */
+  scrollToRange(range: Range): void {
+    let box = range.startContainer.parentElement;
+    while (box) {
+      const [outer, part] = [box.getBoundingClientRect(), range.getBoundingClientRect()];
+      const isScrolled = box === this.scroller || getComputedStyle(box).overflowY === "auto";
+      if (isScrolled && (part.top < outer.top || part.bottom > outer.bottom))
+        box.scrollTop += part.top - outer.top - box.clientHeight / 3;
+      if (box === this.scroller) return;
+      box = box.parentElement;
+    }
   }
 
   /** Returns how many pixels below the top of the list an entry begins. */

@@ -5,6 +5,7 @@ import { t } from "@vscode/l10n";
 import type { ChipView, Intention, StateView, Update } from "../messages";
 import { Cards } from "./cards";
 import { element, withCode } from "./elements";
+import { Find } from "./find";
 import { Log } from "./log";
 import { Prompt, type SavedState } from "./prompt";
 
@@ -51,6 +52,10 @@ const prompt = new Prompt(
   host.getState(),
 );
 document.getElementById("conversation")?.append(log.area, prompt.element, announcer, place);
+const find = new Find(log, send, () => {
+  prompt.focus();
+});
+log.area.prepend(find.element);
 
 function jump(by: -1 | 1): void {
   send({ kind: "jump", from: log.startOfJump(by), by });
@@ -88,6 +93,9 @@ function onClick(event: MouseEvent): void {
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
   else if (action === "send") prompt.submit();
   else if (action === "latest") log.scrollToEnd();
+  else if (action === "findNext") find.search(1);
+  else if (action === "findPrevious") find.search(-1);
+  else if (action === "closeFind") find.close();
   else if (action === "previousMessage") jump(-1);
   else if (action === "nextMessage") jump(1);
   else if (action === "stop" || action === "chooseModel" || action === "listMessages") send({ kind: action });
@@ -100,9 +108,13 @@ function onClick(event: MouseEvent): void {
 /** Handles the keys that work in the whole page. VS Code's own key bindings do not know whether it has the focus. */
 function onKey(event: KeyboardEvent): void {
   const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
-  if (!altKey || ctrlKey || metaKey || shiftKey || (key !== "ArrowUp" && key !== "ArrowDown")) return;
+  if (altKey && !ctrlKey && !metaKey && !shiftKey && (key === "ArrowUp" || key === "ArrowDown"))
+    jump(key === "ArrowUp" ? -1 : 1);
+  else if (key.toLowerCase() === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey) find.open();
+  else return;
   event.preventDefault();
-  jump(key === "ArrowUp" ? -1 : 1);
+  // VS Code would do something else for the key too, such as find in the editor and focus it
+  event.stopPropagation();
 }
 
 function onSubmit(event: SubmitEvent): void {
@@ -142,6 +154,13 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
       return;
     case "reveal":
       place.textContent = log.reveal(data.entry);
+      if (data.entry !== null) find.revealed(data.entry);
+      return;
+    case "found":
+      find.show(data);
+      return;
+    case "find":
+      find.open();
       return;
     case "jump":
       jump(data.by);
