@@ -117,6 +117,68 @@ pageTest(
   },
 );
 
+pageTest(
+  "earlier entries are loaded while the user scrolls up, and what they read stays in place",
+  async (page, show, update) => {
+    const all = tasks(150);
+    await update({ kind: "entries", isNew: true, first: 290, changed: [...all.entries()].slice(290) });
+    const scroller = page.locator(".scroller");
+    await scroller.hover();
+    await page.sent();
+    /** The entry at a third of the view, and its distance from the top. */
+    const read = () =>
+      page.evaluate(() => {
+        const { top, height } = document.querySelector(".scroller").getBoundingClientRect();
+        const isBelow = (each) => each.getBoundingClientRect().bottom > top + height / 3;
+        const entry = [...document.querySelectorAll(".entry")].find(isBelow);
+        return { entry: Number(entry.dataset.entry), top: entry.getBoundingClientRect().top };
+      });
+    /** How far entries have moved otherwise than because the user scrolled. */
+    const jumps = [];
+    const scrollUpBy = async (distance) => {
+      const before = await read();
+      const [moved, scrolled] = await page.evaluate(
+        async ({ entry, top, pixels }) => {
+          const list = document.querySelector(".scroller");
+          list.dispatchEvent(new WheelEvent("wheel", { deltaY: -pixels }));
+          const from = list.scrollTop;
+          list.scrollTop -= pixels;
+          const to = list.scrollTop;
+          for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+          return [document.querySelector(`[data-entry="${entry}"]`).getBoundingClientRect().top - top, from - to];
+        },
+        { ...before, pixels: distance },
+      );
+      jumps.push(Math.round(moved - scrolled));
+    };
+    let first = 290;
+    const load = async () => {
+      for (const { kind, first: wanted } of await page.sent()) {
+        assert.equal(kind, "showFrom");
+        const before = await read();
+        const changed = [...all.entries()].slice(wanted, first);
+        await update({ kind: "entries", isNew: false, first: wanted, changed });
+        const after = await page.locator(`[data-entry="${before.entry}"]`).boundingBox();
+        jumps.push(Math.round(after.y - before.top));
+        first = wanted;
+      }
+    };
+    for (let steps = 0; steps < 25; steps++) {
+      await scrollUpBy(200);
+      await load();
+    }
+    assert.equal(first, 90);
+    await scroller.evaluate((list) => list.scrollTo(0, 0));
+    await page.waitForFunction(() => window.sent.length > 0);
+    await load();
+    assert.equal(first, 0);
+    assert.deepEqual(
+      jumps.filter((distance) => Math.abs(distance) > 2),
+      [],
+    );
+  },
+);
+
 /** The marked texts in the page, and those of them that the user has gone to. */
 const marked = (page) =>
   page.evaluate(() => ["found", "found-here"].map((name) => [...CSS.highlights.get(name)].map((range) => `${range}`)));

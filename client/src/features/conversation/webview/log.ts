@@ -1,5 +1,5 @@
 // The list of entries. It stays scrolled to the end until the user scrolls up; then it has buttons that go to the end and
-// to the user's messages. Earlier entries are shown on request.
+// to the user's messages. Earlier entries are loaded when the user scrolls to the first ones.
 
 import { t } from "@vscode/l10n";
 import type { Update } from "../messages";
@@ -10,8 +10,10 @@ import { EntryElement } from "./entryElement";
 const MOST_ENTRIES = 600;
 /** The number of entries that are left then. */
 const ENTRIES_LEFT = 200;
-/** How many earlier entries the user gets at a time. */
+/** How many earlier entries are loaded at a time. */
 const EARLIER = 200;
+/** They are loaded when the user is this close to the first ones, in pixels. */
+const NEAR_START = 600;
 /** Up to this distance from its end, in pixels, the list counts as scrolled to the end. */
 const NEAR_END = 40;
 
@@ -29,6 +31,8 @@ export class Log {
   /** The index of the first entry that is shown. The page can get earlier ones. */
   private first = 0;
   private followsEnd = true;
+  /** Whether earlier entries were asked for and have not arrived. */
+  private isLoading = false;
   /** The buttons that are drawn over the list while it does not follow its end. */
   private readonly jumps = element(
     "div",
@@ -76,6 +80,13 @@ export class Log {
     this.scroller.addEventListener("wheel", ({ deltaY, target }) => {
       if (deltaY < 0 && this.scroller.scrollTop > 0 && !this.scrollsUpInside(target)) this.follow(false);
     });
+    const nearStart = new IntersectionObserver(
+      ([start]) => {
+        if (start?.isIntersecting && !this.followsEnd) this.showEarlier();
+      },
+      { root: this.scroller, rootMargin: `${NEAR_START}px 0px` },
+    );
+    nearStart.observe(this.earlier);
     for (const observed of [this.scroller, this.element, ...below]) this.resizes.observe(observed);
   }
 
@@ -89,6 +100,7 @@ export class Log {
     const before = this.scroller.scrollHeight - this.scroller.scrollTop;
     const isEarlier = !isNew && first < this.first;
     this.first = first;
+    this.isLoading = false;
     // the user asked for them
     if (isEarlier) this.follow(false);
     const last = Math.max(-1, ...this.entries.keys());
@@ -165,10 +177,14 @@ export class Log {
 
   private follow(isWanted: boolean): void {
     this.followsEnd = isWanted;
+    // what the user reads stays in place while the entries around it get their heights
+    this.scroller.style.overflowAnchor = isWanted ? "none" : "auto";
     this.jumps.hidden = isWanted;
   }
 
   showEarlier(): void {
+    if (this.first === 0 || this.isLoading) return;
+    this.isLoading = true;
     this.showFrom(Math.max(0, this.first - EARLIER));
   }
 
