@@ -300,6 +300,8 @@ class Page:
                 for field in found.fields
             )
             return self._paragraph(found) + _table(("field", "type", ""), rows)
+        if name == "RunMark":
+            return self._paragraph(found) + _table(("kind", "further fields", "when"), self._event_rows(found.type))
         if name == "AgentEvent":
             return _table(("kind", "further fields", "when"), self._event_rows(found.type))
         members = map(self._wire.shape, self._wire.members(found.type))
@@ -362,6 +364,8 @@ class Page:
         return " | ".join(_written(hint, self._named, {"list": "{}[]", "dict": "object"}))
 
     def _named(self, name: str) -> str:
+        if name == "AgentEvent":
+            return "event"
         if name in self._sections:
             return f"«{name}»"
         found = self._wire.all.get(name)

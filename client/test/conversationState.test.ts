@@ -315,6 +315,8 @@ test("a step's heading is sent again when the plan changes", () => {
   const session = store.startRun("s", "Task");
   const plan = { ...params<Plan>("plan"), sessionId: "s" };
   store.setPlan(plan);
+  const step = { kind: "step_began", itemId: plan.items[0]?.id ?? "", content: "Step" } as const;
+  store.addEvent({ sessionId: "s", seq: 1, runId: "run1", ...step });
   const feed = new EntryFeed(same);
   feed.next(session);
   store.setPlan({ ...plan, version: plan.version + 1, items: [] });

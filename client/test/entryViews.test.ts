@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entryView, wholeText } from "../src/features/conversation/entryViews";
 import type { EntryView } from "../src/features/conversation/messages";
-import type { AgentEvent, CommandEnded, CommandStarted, Line } from "../src/wire/protocol";
-import type { Edits, Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
-import { transcriptEntry, type Session } from "../src/state/session";
+import type { AgentEvent, CommandEnded, CommandStarted, OpenedSession } from "../src/wire/protocol";
+import type { Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
+import type { Session } from "../src/state/session";
 import { Store } from "../src/state/store";
-import { params } from "./goldens";
+import { golden, params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));
 const viewsOf = (session: Session): EntryView[] => session.entries.map((each) => entryView(each, session, relative));
@@ -39,18 +39,6 @@ const result = (text: string, isError = false, planUpdate: PlanUpdate | null = n
   text,
   planUpdate,
 });
-/** A line of a transcript. */
-const LINE: Line = {
-  role: "tool",
-  text: "",
-  tool: "",
-  failed: false,
-  result: "",
-  planUpdate: null,
-  pictures: [],
-  checkpoint: null,
-};
-
 test("the conversation has the prompt, the thinking, the answer, calls with their outcome and place, and the end", () => {
   const { store, session, send } = running();
   send({ kind: "thinking", text: "Let me " });
@@ -183,7 +171,7 @@ test("while a command runs, its output is shown without colors and without overw
 });
 
 test("each step that has begun is a heading with its current state in the plan", () => {
-  const { store, session } = running();
+  const { store, session, send } = running();
   const plan = params<Plan>("plan");
   const [first] = plan.items;
   assert.ok(first);
@@ -199,7 +187,7 @@ test("each step that has begun is a heading with its current state in the plan",
   };
   set(1, [item({ status: "pending" })]);
   assert.deepEqual(shown(), []);
-  set(2, [item({ status: "in_progress", activeForm: "Greeting" })]);
+  send({ kind: "step_began", itemId: "7", content: "Greet" });
   set(3, [item({ status: "in_progress", activeForm: "Greeting" })]);
   assert.deepEqual(shown(), [{ kind: "step", label: "Greet", mark: "◐", description: "Greeting" }]);
   set(4, [item({ status: "completed", verification: "verified", decidedBy: "make" })]);
@@ -251,13 +239,11 @@ test("a command of several lines is shown above its output, however long the out
   assert.equal(entry && wholeText(entry).split(command).length, 2);
 });
 
-test("the context from the editor is shown as plain text, and can be restored", () => {
+test("the context from the editor is shown as plain text", () => {
   const { session, send } = running();
   const event = params<Extract<AgentEvent, { kind: "context" }>>("event.context");
   send({ ...event, sessionId: "s", title: "<b>a.py</b>", text: "```\n<b>x</b>" });
   assert.deepEqual(viewsOf(session).at(-1), { kind: "context", title: "<b>a.py</b>", body: whole("```\n<b>x</b>") });
-  const restored = transcriptEntry({ ...LINE, role: "context", text: "x" });
-  assert.deepEqual(restored, { kind: "context", title: "", text: "x" });
 });
 
 test("a note about feedback says what the feedback is about", () => {
@@ -290,21 +276,50 @@ test("all rules that the agent reads are listed in one entry", () => {
   );
 });
 
-test("a conversation of an earlier window shows the state and the result of each call", () => {
-  const store = new Store();
-  const { plan, edits } = { plan: params<Plan>("plan"), edits: params<Edits>("edits") };
-  const transcript = [
-    { ...LINE, tool: "bash", text: "make", failed: true, result: "no rule\n(exit code 2, 0.1 s)" },
-    { ...LINE, tool: "read_file", text: "a", result: "1\ta\n2\tb" },
+test("a conversation of an earlier window has the same rows as before", () => {
+  const { store, session, send } = running();
+  const opened = golden<OpenedSession>("sessions.open.result").result;
+  assert.ok(opened);
+  const own = { sessionId: "s", toolCallId: "1" };
+  const events: object[] = [
+    { ...call("bash", "make\nmake test"), ...own },
+    { ...params<CommandEnded>("event.command_ended"), ...own, ended: "exited", exitCode: 2 },
+    result("no rule\n(exit code 2, 0.1 s)"),
+    { kind: "step_began", itemId: "7", content: "Build" },
+    { kind: "thinking", text: "Hm.", restarts: false },
+    { kind: "text", text: "It fails.", restarts: false },
+    { kind: "reminder", about: "", text: "" },
+    { kind: "feedback", about: "review", text: "" },
+    { kind: "retry", attempt: 1, delayMs: 100, reason: "Overloaded." },
+    { ...params<Extract<AgentEvent, { kind: "usage" }>>("event.usage"), sessionId: "s" },
+    { kind: "compacted", text: "Old results were removed." },
   ];
-  const model = { endpoint: "anthropic", model: "m", effort: "" };
-  store.addTranscript({ sessionId: plan.sessionId, phase: "idle", mode: "agent", model, plan, edits, transcript });
-  assert.ok(store.active);
-  assert.deepEqual(
-    viewsOf(store.active).map((view) => view.kind === "tool" && [view.title, view.state, view.body.text]),
-    [
-      ["make", "failed", "no rule\n(exit code 2, 0.1 s)"],
-      ["read_file a", "ok", "1\ta\n2\tb"],
-    ],
-  );
+  for (const event of events) send(event);
+  store.endRun("s", 1, {
+    stopReason: "budget",
+    message: "The budget is used up.",
+    record: "1 command (1 failed), $0.02",
+  });
+  store.startRun("s", { continue: "paused" });
+  send({ ...call("bash", "make all"), toolCallId: "2" });
+  store.markServerGone();
+  const head = { sessionId: opened.sessionId, seq: 1, runId: null };
+  const transcript = [
+    { ...head, kind: "prompt", text: "Do *this*", checkpoint: null },
+    ...events.map((event) => ({ ...event, ...head })),
+    {
+      ...head,
+      kind: "run_ended",
+      stopReason: "budget",
+      message: "The budget is used up.",
+      record: "1 command (1 failed), $0.02",
+    },
+    { ...head, kind: "continued", what: "paused" },
+    { ...head, ...call("bash", "make all"), toolCallId: "2" },
+  ] as OpenedSession["transcript"];
+  const later = new Store();
+  later.addTranscript({ ...opened, phase: "paused", transcript });
+  assert.ok(later.active);
+  assert.deepEqual(viewsOf(later.active), viewsOf(session));
+  assert.equal(viewsOf(session).filter((view) => view.kind === "tool" && view.state === "failed").length, 2);
 });

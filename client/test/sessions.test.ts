@@ -187,7 +187,7 @@ test("the conversation of an earlier window can be read, and includes messages t
   );
   assert.ok(texts.some((text) => text.includes("翻譯問候語 👋")));
   const read = views.find((view) => view.kind === "tool");
-  assert.deepEqual([read?.title, read?.state], ["read_file src/問候.py", "failed"]);
+  assert.deepEqual([read?.title, read?.state], ["Read src/問候.py", "failed"]);
   assert.ok(texts.includes("It greets in Chinese now."));
   assert.deepEqual(views.at(-1), {
     kind: "prompt",

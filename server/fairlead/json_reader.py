@@ -180,8 +180,9 @@ class Readers:
         if origin is tuple and args[-1] is not ...:
             members = [*map(self._of, args)]
             return _Reader(f"a list of {len(args)}", lambda value, path: _read_members(members, value, path))
-        if origin in (list, tuple, frozenset):
-            item, make = self._of(args[0]), cast("Callable[[list[Any]], Any]", origin)
+        if origin in (list, tuple, frozenset, Sequence):
+            kept = tuple if origin is Sequence else origin
+            item, make = self._of(args[0]), cast("Callable[[list[Any]], Any]", kept)
             return _Reader("a list", lambda value, path: make(_read_list(item, value, path)))
         if origin is dict:  # of any values
             return _Reader("an object", _object)

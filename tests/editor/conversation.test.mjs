@@ -460,7 +460,15 @@ editorTest("axe-core finds no violation in the conversation, in each kind of the
   assert.deepEqual(found, []);
 });
 
-editorTest("typed text survives when the view is hidden and when the window is reloaded", async ({ page }) => {
+/** The rows of the conversation with everything in them, also what is folded. */
+const allRows = (page) =>
+  inView(page, ".entry").evaluateAll((rows) =>
+    rows.map(({ className, textContent }) => `${className}: ${textContent}`),
+  );
+
+editorTest("typed text and all rows survive when the view is hidden and the window is reloaded", async ({ page }) => {
+  const before = await allRows(page);
+  assert.ok(before.some((row) => row.startsWith("entry step")) && before.length > 12, before.join("\n"));
   const text = "Not sent\nyet #gre";
   await inView(page, "textarea").fill(text);
   const survives = (what) => page.until(`the text after ${what}`, async () => (await typed(page)) === text);
@@ -472,6 +480,7 @@ editorTest("typed text survives when the view is hidden and when the window is r
   await page.runCommand("Agent: Show Conversation");
   await survives("a reload");
   await appears(page, ".answer", "Third answer.");
+  assert.deepEqual(await allRows(page), before);
 });
 
 editorTest(

@@ -8,6 +8,7 @@ import pytest
 
 from lsp.test_rewind import rewind
 from support.client import Client, Json
+from support.conversations import shown_texts
 from support.fake_api import FakeApi, HttpError, Request, Text, Turn
 from support.pictures import GIF, HEIC, WEBP, jpeg, png
 
@@ -55,7 +56,7 @@ async def test_a_picture_reaches_the_model_and_only_its_name_the_user(connect: C
     assert places.splitlines() == ["The user refers to:", *(f"- Picture: {kind}\\n\\u202e.x" for kind in kinds)]
     [event] = client.events("context")
     assert (event["text"], event["title"].count("Picture: ")) == (places, 4)
-    assert [line["text"] for line in opened["transcript"]] == ["Do it.", places, "Done.", "And now?", "Done."]
+    assert shown_texts(opened, "prompt", "context", "text") == ["Do it.", places, "Done.", "And now?", "Done."]
 
 
 async def test_a_named_file_with_a_picture_is_sent_as_a_picture(connect: Connect, workspace: Path) -> None:

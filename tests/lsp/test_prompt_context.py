@@ -10,6 +10,7 @@ import pytest
 from lsp.test_diagnostics import ABLE, answering, problem
 from support.calls import edit
 from support.client import EDITOR, Client, Json
+from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Request, Text, Turn
 
 Connect = Callable[..., Client]
@@ -91,11 +92,7 @@ async def test_the_model_reads_what_the_user_is_looking_at(connect: Connect, wor
     assert event["text"] == text
     assert event["title"] == "active file a.py; 1 error, 2 warnings; branch main"
     assert [event["kind"] for event in client.events()][:3] == ["run_started", "context", "round_started"]
-    assert [(line["role"], line["text"]) for line in opened["transcript"]] == [
-        ("user", "Do it."),
-        ("context", text),
-        ("assistant", "Done."),
-    ]
+    assert shown_texts(opened, "prompt", "context", "text") == ["Do it.", text, "Done."]
 
 
 async def test_a_follow_up_gets_only_what_changed_and_no_earlier_message_changes(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journals, kill, listed
 from support.client import Client
+from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 
@@ -126,8 +127,7 @@ async def test_fault_22_killed_twice_while_an_answer_streams(connect: Connect, w
         async with connect(api, **options) as client:
             assert (await client.run("And on.", **session))["message"] == "All done."
             opened = await client.request("agent/sessions/open", session)
-            said = [line["text"] for line in opened["transcript"] if line["role"] == "user"]
-            assert said == ["Do this.", "Go on.", "Use tabs.", "And on."]
+            assert shown_texts(opened, "prompt", "steered") == ["Do this.", "Use tabs.", "Go on.", "And on."]
             assert len(opened["edits"]["files"]) == 1
         assert api.refusals == []
 

@@ -11,6 +11,7 @@ import pytest
 from faults.test_review_faults import parts
 from support.calls import edit
 from support.client import Client
+from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ def replaced(old: str, new: str, path: str = "a.txt") -> Turn:
 async def prompts(client: Client, session: str) -> dict[str, int]:
     """The checkpoint before each prompt of the conversation."""
     opened = await client.request("agent/sessions/open", {"sessionId": session})
-    return {line["text"]: line["checkpoint"] for line in opened["transcript"] if line["role"] == "user"}
+    return {item["text"]: item["checkpoint"] for item in opened["transcript"] if item["kind"] == "prompt"}
 
 
 async def rewind(client: Client, session: str, prompt: str, scope: str = "everything") -> Json:
@@ -150,7 +151,8 @@ async def test_the_conversation_alone_can_be_rewound(workspace: Path, connect: C
             after = await opened(client, session)
             for state in ("plan", "edits"):
                 assert {**after[state], "version": 0} == {**before[state], "version": 0}
-            assert after["transcript"] == before["transcript"][:2]
+            assert after["transcript"] == before["transcript"][: len(after["transcript"])]
+            assert shown_texts(after, "prompt", "text") == ["One.", "First."]
             await client.run("Three.", sessionId=session)
             last = api.requests[-1].body["messages"]
             assert [message["content"][0]["text"] for message in last] == ["One.", "First.", "Three."]
@@ -174,7 +176,7 @@ async def test_a_new_session_can_begin_before_the_prompt(workspace: Path, replay
         forked = await rewind(client, session, "Two.", "fork")
         assert forked["sessionId"] != session
         fork = await opened(client, forked["sessionId"])
-        assert fork["transcript"] == first["transcript"]
+        assert shown_texts(fork, "prompt", "text") == shown_texts(first, "prompt", "text") == ["One.", "First."]
         assert fork["edits"]["files"] == first["edits"]["files"]
         assert await opened(client, session) == before
         assert list(await prompts(client, forked["sessionId"])) == ["One."]
@@ -194,8 +196,9 @@ async def test_a_message_during_a_run_has_no_checkpoint(connect: Connect) -> Non
             await client.request("agent/steer", {"sessionId": session, "text": "Go on."})
             released.set()
             await running
-            lines = [line for line in (await opened(client, session))["transcript"] if line["role"] == "user"]
-            assert [(line["text"], line["checkpoint"]) for line in lines] == [
+            items = (await opened(client, session))["transcript"]
+            said = [item for item in items if item["kind"] in ("prompt", "steered")]
+            assert [(item["text"], item.get("checkpoint")) for item in said] == [
                 ("Go on.", 1),
                 ("Two.", 2),
                 ("Go on.", None),

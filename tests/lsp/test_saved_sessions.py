@@ -22,6 +22,7 @@ from lsp.restarts import (
     open_elsewhere,
 )
 from support.client import Client, WireError
+from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Text, Turn
 
 KEY = "test-key"
@@ -42,7 +43,7 @@ async def test_finished_sessions_are_listed_and_can_be_opened(workspace: Path, r
         assert [row["sessionId"] for row in before["sessions"]] == [second, first]
         assert client.all("agent/plan") == []
         opened = await client.request("agent/sessions/open", {"sessionId": first})
-        assert [line["text"] for line in opened["transcript"]] == ["The first", "", "First."]
+        assert shown_texts(opened, "prompt", "text") == ["The first", "First."]
         assert (opened["plan"]["completed"], opened["phase"]) == (1, "idle")
         assert (await client.run("And?", sessionId=first))["message"] == "Third."
         assert list(await listed(client)) == ["The first", "The second"]
@@ -91,7 +92,8 @@ async def test_a_finished_session_can_be_opened_when_the_other_window_has_ended(
             assert (await other.error("agent/sessions/open", {"sessionId": mine})).code == -32803
             await kill(one)
             await other.until(lambda: other.last("agent/plan"))
-            assert len((await other.request("agent/sessions/open", {"sessionId": mine}))["transcript"]) == 3
+            opened = await other.request("agent/sessions/open", {"sessionId": mine})
+            assert shown_texts(opened, "prompt", "text") == ["The first", "."]
             assert await open_elsewhere(other) == {"The first": False}
 
 

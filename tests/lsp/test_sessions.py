@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.client import EDITOR, Client
+from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
 
 Json = dict[str, Any]
@@ -116,8 +117,7 @@ async def test_p11_two_sessions_at_once_do_not_mix(workspace: Path, tmp_path: Pa
 
 
 async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspace: Path, replay: Replay) -> None:
-    """docs/protocol.md, `agent/sessions/open`: the conversation does not contain the texts that the server adds for
-    the model."""
+    """docs/protocol.md, `agent/sessions/open`: the conversation consists of the events that were sent."""
     (workspace / "a.txt").write_text("one\n")
     settings = replay(
         {
@@ -137,29 +137,31 @@ async def test_an_opened_session_has_its_plan_proposals_and_conversation(workspa
         await client.request("agent/edits/reject", {"sessionId": session, "target": {"all": True}})
         await client.run("And now?", sessionId=session, mode="ask")
         opened = await client.request("agent/sessions/open", {"sessionId": session})
-        results = [line.pop("result") for line in opened["transcript"]]
-        assert [line.pop("checkpoint") for line in opened["transcript"]] == [1, *[None] * 6, 2, None]
-        assert [bool(result) for result in results] == [line["role"] == "tool" for line in opened["transcript"]]
-        assert "(exit code 1, " in results[5]
-        updates = [line.pop("planUpdate") for line in opened["transcript"]]
-        assert [bool(update) for update in updates] == [line["tool"] == "todo" for line in opened["transcript"]]
-        assert [line.pop("pictures") for line in opened["transcript"]] == [[]] * 9
-        assert opened["transcript"] == [
-            {"role": "user", "tool": "", "text": "Do this.", "failed": False},
-            {"role": "assistant", "tool": "", "text": "I begin.", "failed": False},
-            {"role": "tool", "tool": "todo", "text": "", "failed": False},
-            {"role": "tool", "tool": "edit_file", "text": "a.txt", "failed": False},
-            {"role": "tool", "tool": "edit_file", "text": "a.txt", "failed": True},
-            {"role": "tool", "tool": "bash", "text": "false", "failed": True},
-            {"role": "assistant", "tool": "", "text": "Done.", "failed": False},
-            {"role": "user", "tool": "", "text": "And now?", "failed": False},
-            {"role": "assistant", "tool": "", "text": "Yes.", "failed": False},
-        ]
+        assert shown_texts(opened, "prompt", "text") == ["Do this.", "I begin.", "Done.", "And now?", "Yes."]
+        marks = [item for item in opened["transcript"] if item["kind"] in ("prompt", "run_ended")]
+        assert [mark.get("checkpoint") for mark in marks] == [1, None, 2, None]
+        assert "1 command (1 failed)" in marks[1]["record"]
+        shown = {item["kind"] for item in opened["transcript"]} - {"prompt", "run_ended"}
+        kept = [{**event, "seq": 0} for event in client.events() if event["kind"] in shown]
+        events = [{**item, "seq": 0} for item in opened["transcript"] if item["kind"] in shown]
+        assert shown >= {"tool_started", "tool_finished", "command_ended", "step_began", "usage"}
+        assert events == [_as_shown(event) for event in kept]
         assert (opened["sessionId"], opened["phase"]) == (session, "idle")
         assert opened["plan"] == client.last("agent/plan")
         assert opened["edits"] == client.last("agent/edits")
         assert (await client.error("agent/sessions/open", {"sessionId": "x"})).code == -32602
         assert client.all("agent/sessions") == []  # this client did not ask for it
+
+
+def _as_shown(event: Json) -> Json:
+    """An event as a transcript contains it."""
+    match event["kind"]:
+        case "tool_started":
+            return {**event, "input": {}}
+        case "feedback":
+            return {**event, "text": ""}
+        case _:
+            return event
 
 
 async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, replay: Replay, tmp_path: Path) -> None:
@@ -240,9 +242,7 @@ async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Conne
             ]
             assert [block["type"] for block in api.requests[2].body["messages"][-1]["content"]] == ["tool_result"]
             opened = await client.request("agent/sessions/open", {"sessionId": session})
-            assert [line["text"] for line in opened["transcript"] if line["role"] == "user"] == [
-                "Do this.", "Use tabs.", "And be quick.",
-            ]  # fmt: skip
+            assert shown_texts(opened, "prompt", "steered") == ["Do this.", "Use tabs.", "And be quick."]
         assert api.refusals == []
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairlead.agent.errors import Help, ModelError
+from fairlead.agent.events import ContextSent, Location, Text, ToolFinished, ToolStarted
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.app.model_catalog import EndpointModels
@@ -20,16 +21,15 @@ from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import support_by_item
+from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.model_selection import ModelSelection
-from fairlead.session.report.listing import Line as Spoken
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
 from fairlead.wire import protocol as wire
 from protocol.examples import (
     A_CHECK,
-    A_PLAN_UPDATE,
     A_USAGE,
     a_plan,
     a_plan_state,
@@ -47,11 +47,13 @@ THE_SESSIONS = (
     Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
 A_TRANSCRIPT = (
-    Spoken("user", "翻譯問候語 👋", pictures=("圖.png",), checkpoint=2),
-    Spoken("context", "The user refers to:\n- src/問候.py"),
-    Spoken("tool", "src/問候.py", "read_file", failed=True, result="No such file or folder: src/問候.py"),
-    Spoken("tool", "", "todo", result="...", plan_update=A_PLAN_UPDATE),
-    Spoken("assistant", "It greets in Chinese now."),
+    Prompted("翻譯問候語 👋", 2),
+    ContextSent("Picture: 圖.png", "The user refers to:\n- src/問候.py", ("圖.png",), run_id="run1"),
+    ToolStarted("1", "read_file", "read", "Read src/問候.py", {}, (Location("src/問候.py", 3),), run_id="run1"),
+    ToolFinished("1", True, "No such file or folder: src/問候.py", run_id="run1"),
+    Text("It greets in Chinese now.", run_id="run1"),
+    Ended("budget", "The budget is used up.", "1 of 2 steps."),
+    Continued("paused"),
 )
 
 
@@ -90,7 +92,7 @@ def requests() -> Iterator[Golden]:
         "model": convert.chosen_model(A_MODEL),
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
-        "transcript": convert.transcript(A_TRANSCRIPT),
+        "transcript": convert.transcript(SESSION, ROOT, map(Entry, A_TRANSCRIPT)),
     }
     yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session)
     yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)

@@ -58,6 +58,7 @@ def run_events() -> Iterator[Golden]:
         events.Thinking("先看檔案。"),
         events.Text("I read the file first: 你好 👋"),
         started,
+        events.StepBegan("2", "翻譯問候語 👋"),
         events.CommandStarted(CALL, "2", "npm run dev", str(FOLDER), "sandboxed", False, ("localhost:5432",), "cmd-1"),
         events.ToolOutput(CALL, "\x1b[1mcollected 3 items\x1b[0m\n"),
         events.CommandEnded("cmd-1", CommandRun(CALL, "npm run dev", None, 62.04, True), "stopped"),

@@ -21,7 +21,6 @@ from fairlead.models.factory import ModelChoice
 from fairlead.plan.history import history_page
 from fairlead.session.errors import RequestRefused
 from fairlead.session.model_selection import ModelSelection
-from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import record_page
 from fairlead.session.server_context import ServerContext
 from fairlead.session.sessions import Sessions
@@ -147,8 +146,7 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
         except RequestRefused as error:
             warnings.append(str(error))
             continue
-        lines = transcript(session.history.messages, session.evidence.recorder.record)
-        json.dumps(convert.transcript(lines)).encode()
+        json.dumps(convert.transcript(session.id, root, session.conversation.entries)).encode()
         json.dumps(
             [
                 record_page(session.snapshot(), root, session.evidence.support_by_item),

@@ -8,12 +8,13 @@ import type {
   CommandEnded,
   CommandStarted,
   Mode,
+  Continuation,
   OpenedSession,
   RunError,
   RunResult,
   UsageEvent,
 } from "../wire/protocol";
-import type { Edits, Plan, PlanItem, PlanUpdate, SessionRow } from "../wire/protocolStates";
+import type { Edits, Plan, PlanUpdate, SessionRow } from "../wire/protocolStates";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -27,7 +28,6 @@ export type Entry = Readonly<
   | { kind: "thinking"; text: string }
   | {
       kind: "tool";
-      /** Empty for a call from a transcript. */
       id: string;
       name: string;
       title: string;
@@ -42,6 +42,8 @@ export type Entry = Readonly<
        */
       failure: string;
     }
+  /** A run continued an earlier one, or started the work on an approved plan. */
+  | { kind: "continued"; what: Continuation }
   /** A plan item began. */
   | { kind: "step"; itemId: string; content: string }
   | { kind: "note"; text: string }
@@ -231,6 +233,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       session.entries.push({ ...toolEntry(name, title, "running"), id, locations });
       break;
     }
+    case "step_began":
+      session.entries.push({ kind: "step", itemId: event.itemId, content: event.content });
+      break;
     case "command":
       session.commands.push(event);
       break;
@@ -297,23 +302,36 @@ function failureText({ ended, exitCode }: CommandEnded): string {
   return ended === "exited" && exitCode !== 0 ? t("exit code {0}", exitCode ?? "") : "";
 }
 
-/** Converts a line of a transcript to an entry. */
-export function transcriptEntry(line: OpenedSession["transcript"][number]): Entry {
-  const { role, text, tool, failed, result, planUpdate, checkpoint, pictures } = line;
-  switch (role) {
-    case "user":
-      return { kind: "prompt", text, checkpoint, pictures };
-    case "context":
-      return { kind: "context", title: "", text };
-    case "assistant":
-      return { kind: "text", text };
-    case "tool":
-      return {
-        ...toolEntry(tool, tool === "bash" ? text : `${tool} ${text}`.trim(), failed ? "error" : "ok"),
-        result,
-        planUpdate,
-      };
+/**
+ * Returns the entries of a transcript, and the usage of its last run. A run without an end was interrupted, unless it is
+ * going on.
+ */
+export function replayed({ sessionId, phase, transcript }: OpenedSession): Pick<Session, "entries" | "usage"> {
+  const session = newSession(sessionId);
+  for (const item of transcript) {
+    if (item.kind === "prompt" || item.kind === "continued") {
+      closeInterrupted(session);
+      session.entries.push(
+        item.kind === "prompt"
+          ? { kind: "prompt", text: item.text, checkpoint: item.checkpoint }
+          : { kind: "continued", what: item.what },
+      );
+      session.usage = undefined;
+      session.running = true;
+    } else if (item.kind === "run_ended") closeRun(session, item);
+    else applyEvent(session, item);
   }
+  if (phase !== "running") closeInterrupted(session);
+  return session;
+}
+
+/** Marks the current run as interrupted, because its server ended. Does nothing if there is none. */
+export function closeInterrupted(session: Session): void {
+  if (!session.running) return;
+  session.entries = session.entries.map((entry) =>
+    entry.kind === "tool" && entry.outcome === "running" ? { ...entry, outcome: "error" } : entry,
+  );
+  closeRun(session, { stopReason: "lost", message: "", record: "" });
 }
 
 /** Whether the session can be rewound to before this entry. */
@@ -355,14 +373,3 @@ function changeTool(session: Session, id: string, change: (tool: ToolEntry) => P
   const tool = session.entries[index];
   if (tool?.kind === "tool") session.entries[index] = { ...tool, ...change(tool) };
 }
-
-/** Replaces the plan. During a run, adds an entry for each step that has begun since the last plan. */
-export function applyPlan(session: Session, plan: Plan): void {
-  const begun = new Set(session.plan?.items.filter(isInProgress).map(({ id }) => id));
-  session.plan = plan;
-  if (!session.running) return;
-  for (const { id, content } of plan.items.filter((item) => isInProgress(item) && !begun.has(item.id)))
-    session.entries.push({ kind: "step", itemId: id, content });
-}
-
-const isInProgress = ({ status }: PlanItem): boolean => status === "in_progress";

@@ -2,17 +2,17 @@
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
-import type { AgentEvent, ApproveParams, AskParams, Mode, OpenedSession } from "../wire/protocol";
+import type { AgentEvent, ApproveParams, AskParams, Continuation, Mode, OpenedSession } from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionRow } from "../wire/protocolStates";
 import { DecisionHistory } from "./decisions";
 import {
   applyEvent,
-  applyPlan,
+  closeInterrupted,
   closeRun,
   endEntry,
   newSession,
   rewindEntries,
-  transcriptEntry,
+  replayed,
   type Change,
   type RunEnd,
   type Session,
@@ -133,12 +133,14 @@ export class Store {
    * Adds what the server knows about a session whose events this window did not get: one of an earlier window, or a
    * fork. The transcript comes before the entries that are already there.
    */
-  addTranscript({ sessionId, mode, plan, edits, transcript }: OpenedSession): void {
-    this.setPlan(plan);
-    this.setEdits(edits);
-    const session = this.getOrCreate(sessionId);
-    session.mode ??= mode;
-    session.entries.unshift(...transcript.map(transcriptEntry));
+  addTranscript(opened: OpenedSession): void {
+    this.setPlan(opened.plan);
+    this.setEdits(opened.edits);
+    const session = this.getOrCreate(opened.sessionId);
+    session.mode ??= opened.mode;
+    const { entries, usage } = replayed(opened);
+    session.entries.unshift(...entries);
+    session.usage ??= usage;
     this.emit("conversation", session);
   }
 
@@ -164,17 +166,21 @@ export class Store {
   }
 
   /**
-   * Records that a run starts in a session, which may be new, and makes the session active. `prompt` is what the
-   * conversation shows. `mode` is null if the run continues one whose mode only the server knows.
+   * Records that a run starts in a session, which may be new, and makes the session active. `begun` is the prompt, or
+   * what the run continues. `mode` is null if the run continues one whose mode only the server knows.
    */
-  startRun(id: string, prompt: string, mode: Mode | null = "agent"): Session {
+  startRun(id: string, begun: string | { continue: Continuation }, mode: Mode | null = "agent"): Session {
     const session = this.getOrCreate(id);
-    session.title ||= prompt.split("\n", 1)[0] ?? prompt;
+    if (typeof begun === "string") session.title ||= begun.split("\n", 1)[0] ?? begun;
     session.running = true;
     session.runsStarted += 1;
     session.pause = undefined;
     session.mode = mode;
-    session.entries.push({ kind: "prompt", text: prompt, checkpoint: null });
+    session.entries.push(
+      typeof begun === "string"
+        ? { kind: "prompt", text: begun, checkpoint: null }
+        : { kind: "continued", what: begun.continue },
+    );
     this.activeId = id;
     this.emit("sessions", session);
     return session;
@@ -246,8 +252,7 @@ export class Store {
       session.commands = [];
       session.row = undefined;
       if (session.running) {
-        const message = t("The agent's server stopped; the run was interrupted.");
-        closeRun(session, { stopReason: "lost", message, record: "" });
+        closeInterrupted(session);
         this.emitRunEnd(session);
       }
       session.runsEnded = session.runsStarted;
@@ -261,7 +266,7 @@ export class Store {
   setPlan(plan: Plan): void {
     const session = this.getOrCreate(plan.sessionId);
     if (session.plan && plan.version < session.plan.version) return;
-    applyPlan(session, plan);
+    session.plan = plan;
     this.emit("plan", session);
   }
 

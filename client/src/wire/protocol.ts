@@ -241,31 +241,6 @@ export interface SavingParams {
   readonly saved: boolean;
 }
 
-/** A message of the conversation, or a tool call. */
-export interface Line {
-  /** `context`: what the model got with the prompt before it. */
-  readonly role: "user" | "context" | "assistant" | "tool";
-  /** The text; for a tool call its first text argument. */
-  readonly text: string;
-  /** The name of the tool; empty for the other roles. */
-  readonly tool: string;
-  /** Whether the tool call or its command failed. */
-  readonly failed: boolean;
-  /**
-   * What the tool call returned; of a long text, the first and the last 1,000 characters. Empty for the other roles.
-   */
-  readonly result: string;
-  /** Set if the tool call rewrote the plan. */
-  readonly planUpdate: PlanUpdate | null;
-  /** The names of the pictures that were sent with a prompt. */
-  readonly pictures: readonly string[];
-  /**
-   * For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during a
-   * run.
-   */
-  readonly checkpoint: number | null;
-}
-
 export interface PageResult {
   readonly markdown: string;
 }
@@ -305,19 +280,6 @@ export interface SuggestedCheck {
 export interface SuggestedChecks {
   /** Tests first. */
   readonly suggestions: readonly SuggestedCheck[];
-}
-
-export interface OpenedSession {
-  readonly sessionId: string;
-  readonly phase: Phase;
-  /** The mode of the last run; `"agent"` before the first run. */
-  readonly mode: Mode;
-  /** The model that the next run asks. */
-  readonly model: ChosenModel;
-  readonly plan: Plan;
-  readonly edits: Edits;
-  /** The conversation, in order. */
-  readonly transcript: readonly Line[];
 }
 
 /** What happened to a hunk, or to a file as a whole. */
@@ -939,6 +901,13 @@ export interface ToolStarted extends EventHead {
   readonly refused: boolean;
 }
 
+/** An item of the plan is in progress now. */
+export interface StepBegan extends EventHead {
+  readonly kind: "step_began";
+  readonly itemId: string;
+  readonly content: string;
+}
+
 /** A command starts. For a command of `agent/checks/run` or `agent/checks/minimize`, there is no `tool_started`. */
 export interface CommandStarted extends EventHead {
   readonly kind: "command";
@@ -1092,6 +1061,7 @@ export type AgentEvent =
   | TextReceived
   | ThinkingReceived
   | ToolStarted
+  | StepBegan
   | CommandStarted
   | ToolOutput
   | CommandEnded
@@ -1106,6 +1076,48 @@ export type AgentEvent =
   | UsageEvent
   | Compacted
   | RunFinished;
+
+/** A run began with a prompt. */
+export interface PromptSent extends EventHead {
+  readonly kind: "prompt";
+  readonly text: string;
+  /** The param of `agent/sessions/rewind` that restores the state before it; `null` if it has none. */
+  readonly checkpoint: number | null;
+}
+
+/** A run continued an earlier one. */
+export interface RunContinued extends EventHead {
+  readonly kind: "continued";
+  readonly what: Continuation;
+}
+
+/** A run ended. One that was interrupted has no end. */
+export interface RunEnded extends EventHead {
+  readonly kind: "run_ended";
+  readonly stopReason: string;
+  readonly message: string;
+  /** Like the other fields, that of `RunResult`. */
+  readonly record: string;
+}
+
+/** How a run began or ended. It has `sessionId`, `seq`, `runId` and `kind`, like an event. */
+export type RunMark = PromptSent | RunContinued | RunEnded;
+
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly phase: Phase;
+  /** The mode of the last run; `"agent"` before the first run. */
+  readonly mode: Mode;
+  /** The model that the next run asks. */
+  readonly model: ChosenModel;
+  readonly plan: Plan;
+  readonly edits: Edits;
+  /**
+   * The conversation, in order, without output, commands and rounds. `runId` is `null` for how a run began and ended,
+   * and `input` is empty.
+   */
+  readonly transcript: readonly (AgentEvent | RunMark)[];
+}
 
 export interface ClientRequests {
   readonly "agent/sessions/create": { params: CreateSessionParams; result: CreatedSession };

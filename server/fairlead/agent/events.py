@@ -230,6 +230,14 @@ class SmallestSet(_OfRun):
 
 
 @dataclass(frozen=True, slots=True)
+class StepBegan(_OfRun):
+    """An item of the plan is in progress now."""
+
+    item_id: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput(_OfRun):
     """A piece of a command's output. It may contain colors (SGR sequences) and lone carriage returns."""
 
@@ -323,6 +331,7 @@ Event = (
     | Text
     | Thinking
     | ToolStarted
+    | StepBegan
     | CommandStarted
     | ToolOutput
     | CommandEnded

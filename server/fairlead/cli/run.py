@@ -45,6 +45,7 @@ from fairlead.models.recording import write_recording
 from fairlead.session.record.shape import record_text
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
+from fairlead.wire.events import OpenedSession
 from fairlead.workspace.replace_file import replace_file
 
 DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
@@ -136,7 +137,7 @@ class Run:
             await adopt_sessions(self._client, self._options.adopt, self._options.workspace.first.path)
         row = await newest_session(self._client)
         self._session_id = row["sessionId"]
-        opened: wire.OpenedSession = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
+        opened: OpenedSession = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
         self._edits = opened["edits"]
         files = len(opened["edits"]["files"])
         self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))

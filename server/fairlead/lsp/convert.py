@@ -26,16 +26,17 @@ from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
 from fairlead.sentences import Sentence
+from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.model_selection import ModelSelection
-from fairlead.session.report.listing import Line, Row
+from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
 from fairlead.text_lines import split_lines
 from fairlead.wire import events as wire_events
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
-from fairlead.wire.events import AgentEvent
+from fairlead.wire.events import AgentEvent, RunMark
 from fairlead.workspace.editor import SEVERITIES, FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
@@ -95,21 +96,28 @@ def session_row(row: Row) -> states.SessionRowWire:
     }
 
 
-def transcript(lines: Sequence[Line]) -> list[wire.LineWire]:
+def transcript(session_id: str, roots: Roots, entries: Iterable[Entry]) -> list[AgentEvent | RunMark]:
     """The conversation of a session, for a client that has not received its events."""
-    return [
-        {
-            "role": line.role,
-            "text": line.text,
-            "tool": line.tool,
-            "failed": line.failed,
-            "result": line.result,
-            "planUpdate": plan_update(line.plan_update),
-            "pictures": list(line.pictures),
-            "checkpoint": line.checkpoint,
-        }
-        for line in lines
-    ]
+    found: list[AgentEvent | RunMark] = []
+    for seq, entry in enumerate(entries, 1):
+        head: wire_events.EventHead = {"sessionId": session_id, "seq": seq, "runId": None}
+        match entry.shown:
+            case Prompted(said, checkpoint):
+                found.append({**head, "kind": "prompt", "text": said, "checkpoint": checkpoint})
+            case Continued(what):
+                found.append({**head, "kind": "continued", "what": what})
+            case Ended(stop_reason, message, record):
+                ended: wire_events.RunEnded = {
+                    **head,
+                    "kind": "run_ended",
+                    "stopReason": stop_reason,
+                    "message": message,
+                    "record": record,
+                }
+                found.append(ended)
+            case shown:
+                found.append(event(roots, {**head, "runId": shown.run_id}, shown, None))
+    return found
 
 
 def plan_update(update: PlanUpdate | None) -> states.PlanUpdateWire | None:
@@ -374,6 +382,8 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "locations": _locations(roots, value.locations),
                 "refused": value.refused,
             }
+        case events.StepBegan(item_id, content):
+            return {**head, "kind": "step_began", "itemId": item_id, "content": content}
         case events.ToolOutput(call_id, text):
             return {**head, "kind": "tool_output", "toolCallId": call_id, "text": text}
         case events.CommandStarted() | events.CommandEnded():

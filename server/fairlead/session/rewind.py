@@ -9,6 +9,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
 from fairlead.plan.history import PlanVersion, summarize_changes
 from fairlead.plan.items import PlanningState
 from fairlead.session.checkpoints import Checkpoint, without_undone
+from fairlead.session.conversation import before_prompt
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import undo_later
@@ -141,6 +142,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         decisions=DecisionLog(state.decisions.done[: checkpoint.decisions]),
         pending_feedback=checkpoint.pending_feedback,
         messages=checkpoint.messages,
+        conversation=before_prompt(state.conversation, checkpoint.id),
         checkpoints=tuple(without_undone(each, state.decisions) for each in _earlier(state, checkpoint)),
     )
 
@@ -164,6 +166,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
             conflicts=earlier.conflicts,
         ),
         messages=checkpoint.messages,
+        conversation=before_prompt(state.conversation, checkpoint.id),
         checkpoints=_earlier(state, checkpoint),
     )
 

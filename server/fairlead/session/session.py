@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted
+from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, StepBegan
 from fairlead.agent.meter import Account
 from fairlead.agent.outcome import Outcome
 from fairlead.code.servers.servers import SessionServers
@@ -16,6 +16,7 @@ from fairlead.messages.parts import Note, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
+from fairlead.session.conversation import Continued, Conversation, Ended, Prompted
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
@@ -27,7 +28,7 @@ from fairlead.session.review.review import Review
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, title_of
+from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of
 from fairlead.session.run.runs import Runs
 from fairlead.session.run.title import TitleWriter
 from fairlead.session.server_context import ServerContext
@@ -71,6 +72,8 @@ class Session:
         self.plan = TodoManager()
         self.feedback = Feedback(self.files, self.plan.render)
         self.history = History()
+        self.conversation = Conversation()
+        self._in_progress = frozenset[str]()
         self.editor = TimedEditor(context.editor, context.clock)
         gate = Gate(session_id, self.editor, lambda: self.commands.policy())  # noqa: PLW0108  they are made below
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
@@ -198,7 +201,23 @@ class Session:
             self.cancel()
         self._set_title(task.prompt)
         self.journal_writer.compact()
-        return await self.runs.execute_main(task, on_begin)
+
+        def begin() -> None:
+            begun = Continued(task.continues) if task.continues else Prompted(shown_prompt(task.prompt))
+            self.conversation.add(begun)
+            on_begin()
+
+        return await self.runs.execute_main(task, begin)
+
+    def show_end(self, outcome: Outcome, record: str) -> None:
+        """Shows in the conversation how a run ended, unless it was interrupted by the end of the process.
+
+        Args:
+            record: a short summary of the session's work.
+        """
+        if not self.runs.is_exiting:
+            self.conversation.add(Ended(outcome.stop_reason, outcome.message, record))
+            self.publish()
 
     async def compare_files(self) -> None:
         """Finds out which verifications still hold (`SessionEvidence.compare`), and publishes that."""
@@ -281,6 +300,7 @@ class Session:
             self.evidence.recorder.on_event(event)
             self.journal_writer.note(event)
             self.runs.note(event)
+            self.conversation.note(event)
         if isinstance(event, RunStarted | RunFinished) and event.run_id == self.runs.main_id:
             self.updated = self._context.now()
         if isinstance(event, CommandEnded):
@@ -289,6 +309,15 @@ class Session:
         if isinstance(event, CheckFinished):
             self.evidence.last_checks.add(event)
         self._publisher.publish(event)
+        self._publish_begun_steps()
+
+    def _publish_begun_steps(self) -> None:
+        """Publishes the items of the plan that a run has begun since the last call."""
+        items = {item.id: item.content for item in self.plan.snapshot().items if item.status == "in_progress"}
+        begun, self._in_progress = items.keys() - self._in_progress, frozenset(items)
+        if self.runs.phase == "running":
+            for item_id in sorted(begun):
+                self.publish(StepBegan(item_id, items[item_id], run_id=self.runs.main_id))
 
     def flush(self) -> None:
         """Saves and sends the events that `Outbox` holds."""
@@ -316,6 +345,7 @@ class Session:
             rejected=self.files.rejections.all,
             pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
+            conversation=self.conversation.entries,
             checkpoints=self.review.history.checkpoints,
         )
 
@@ -335,6 +365,7 @@ class Session:
         self.updated = state.updated
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))
+        self.conversation.restore(state.conversation)
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self._publisher.plan_version = state.plan.version

@@ -25,6 +25,7 @@ from fairlead.plan.file_states import FileStates
 from fairlead.plan.history import PlanVersion
 from fairlead.plan.items import UserEdits
 from fairlead.session.checkpoints import Checkpoint
+from fairlead.session.conversation import Entry
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.feedback import PendingFeedback
@@ -92,6 +93,7 @@ class SessionState:
     rejected: tuple[Rejected, ...] = ()
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
     messages: tuple[Message, ...] = ()
+    conversation: tuple[Entry, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     calls: Calls = field(default_factory=lambda: MappingProxyType({}))
 

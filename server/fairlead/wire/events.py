@@ -2,8 +2,17 @@
 
 from typing import Any, Literal, TypedDict
 
-from fairlead.wire.protocol import LocationWire, UsageWire
-from fairlead.wire.states import CheckResultWire, PlanUpdateWire, SmallestSetWire
+from fairlead.wire.params import Continuation
+from fairlead.wire.protocol import LocationWire, Mode, UsageWire
+from fairlead.wire.states import (
+    CheckResultWire,
+    ChosenModelWire,
+    EditsWire,
+    Phase,
+    PlanUpdateWire,
+    PlanWire,
+    SmallestSetWire,
+)
 
 
 class EventHead(TypedDict):
@@ -100,6 +109,14 @@ class ToolStarted(EventHead):
     """The files in the workspace that the call names."""
     refused: bool
     """It is not run because of how the model's answer ended, for example because it was cut off."""
+
+
+class StepBegan(EventHead):
+    """An item of the plan is in progress now."""
+
+    kind: Literal["step_began"]
+    itemId: str
+    content: str
 
 
 class CommandStarted(EventHead):
@@ -264,6 +281,7 @@ AgentEvent = (
     | TextReceived
     | ThinkingReceived
     | ToolStarted
+    | StepBegan
     | CommandStarted
     | ToolOutput
     | CommandEnded
@@ -280,3 +298,48 @@ AgentEvent = (
     | RunFinished
 )
 """What happens in a session."""
+
+
+class PromptSent(EventHead):
+    """A run began with a prompt."""
+
+    kind: Literal["prompt"]
+    text: str
+    checkpoint: int | None
+    """The param of `agent/sessions/rewind` that restores the state before it; `null` if it has none."""
+
+
+class RunContinued(EventHead):
+    """A run continued an earlier one."""
+
+    kind: Literal["continued"]
+    what: Continuation
+
+
+class RunEnded(EventHead):
+    """A run ended. One that was interrupted has no end."""
+
+    kind: Literal["run_ended"]
+    stopReason: str
+    message: str
+    record: str
+    """Like the other fields, that of `RunResult`."""
+
+
+RunMark = PromptSent | RunContinued | RunEnded
+"""How a run began or ended. It has `sessionId`, `seq`, `runId` and `kind`, like an event."""
+
+
+class OpenedSession(TypedDict):
+    sessionId: str
+    phase: Phase
+    mode: Mode
+    """The mode of the last run; `"agent"` before the first run."""
+    model: ChosenModelWire
+    """The model that the next run asks."""
+    plan: PlanWire
+    edits: EditsWire
+    transcript: list[AgentEvent | RunMark]
+    """The conversation, in order, without output, commands and rounds. `runId` is `null` for how a run began and ended,
+    and `input` is empty.
+    """

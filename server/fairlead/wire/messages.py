@@ -5,12 +5,12 @@ from typing import Any
 
 from fairlead.wire import params, states
 from fairlead.wire import protocol as wire
-from fairlead.wire.events import AgentEvent
+from fairlead.wire.events import AgentEvent, OpenedSession
 
 CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.CREATE_SESSION: (params.CreateSessionParams, wire.CreatedSession),
     wire.LIST_SESSIONS: (params.NoParams, states.SessionListWire),
-    wire.OPEN_SESSION: (params.SessionParams, wire.OpenedSession),
+    wire.OPEN_SESSION: (params.SessionParams, OpenedSession),
     wire.REWIND_SESSION: (params.RewindParams, wire.RewindResult),
     wire.DELETE_SESSION: (params.SessionParams, None),
     wire.FORMER_FOLDERS: (params.NoParams, wire.FormerFoldersResult),

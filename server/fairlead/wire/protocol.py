@@ -12,8 +12,6 @@ from fairlead.wire.states import (
     ChosenModelWire,
     EditsWire,
     FileDiagnosticsWire,
-    Phase,
-    PlanUpdateWire,
     PlanWire,
 )
 
@@ -285,30 +283,6 @@ class SavingParams(TypedDict):
     saved: bool
 
 
-class LineWire(TypedDict):
-    """A message of the conversation, or a tool call."""
-
-    role: Literal["user", "context", "assistant", "tool"]
-    """`context`: what the model got with the prompt before it."""
-    text: str
-    """The text; for a tool call its first text argument."""
-    tool: str
-    """The name of the tool; empty for the other roles."""
-    failed: bool
-    """Whether the tool call or its command failed."""
-    result: str
-    """What the tool call returned; of a long text, the first and the last 1,000 characters. Empty for the other roles.
-    """
-    planUpdate: PlanUpdateWire | None
-    """Set if the tool call rewrote the plan."""
-    pictures: list[str]
-    """The names of the pictures that were sent with a prompt."""
-    checkpoint: int | None
-    """For a prompt: the param of `agent/sessions/rewind` that restores the state before it; `null` for a message during
-    a run.
-    """
-
-
 class PageResult(TypedDict):
     markdown: str
 
@@ -349,19 +323,6 @@ class SuggestedCheckWire(TypedDict):
 class SuggestedChecks(TypedDict):
     suggestions: list[SuggestedCheckWire]
     """Tests first."""
-
-
-class OpenedSession(TypedDict):
-    sessionId: str
-    phase: Phase
-    mode: Mode
-    """The mode of the last run; `"agent"` before the first run."""
-    model: ChosenModelWire
-    """The model that the next run asks."""
-    plan: PlanWire
-    edits: EditsWire
-    transcript: list[LineWire]
-    """The conversation, in order."""
 
 
 class OutcomeWire(TypedDict):

@@ -30,6 +30,8 @@ const END_TEXTS: Record<string, string> = {
   lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
 };
 
+const CONTINUED = { paused: t("You let the agent continue."), plan: t("You approved the plan.") } as const;
+
 /** The marks of completed steps, by the icon that the Plan view shows for the step. */
 const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
 
@@ -68,6 +70,8 @@ function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
       return stepView(entry, session, relative);
     case "tool":
       return toolView(entry, session);
+    case "continued":
+      return { kind: "note", text: CONTINUED[entry.what] };
     case "note":
       return { kind: "note", text: entry.text };
     case "context":
@@ -90,6 +94,8 @@ export function wholeText(entry: Entry): string {
       return entry.files.map(({ uri }) => uri).join("\n");
     case "step":
       return entry.content;
+    case "continued":
+      return CONTINUED[entry.what];
     default:
       return entry.text;
   }

@@ -35,9 +35,6 @@ interface PromptTask {
 
 type Task = PromptTask | { readonly continue: Continuation };
 
-/** What the conversation shows in place of a prompt. */
-const CONTINUATION_TITLES: Record<Continuation, string> = { paused: t("Continue"), plan: t("Start the plan") };
-
 const CREATE_RULES =
   "Write AGENTS.md in the workspace's root, for coding agents that work here. If there is one, correct it. Say in a sentence what the " +
   "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
@@ -226,10 +223,10 @@ export class Runs {
     let id = sessionId;
     let isStarted = false;
     const isFromConversation = "omitted" in task;
-    const shown = "prompt" in task ? task.prompt : CONTINUATION_TITLES[task.continue];
+    const shown = "prompt" in task ? task.prompt : task;
     if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
     try {
-      id ??= await this.newSession(shown, mode, !isFromConversation);
+      if ("prompt" in task) id ??= await this.newSession(task.prompt, mode, !isFromConversation);
       if (id === undefined || !(await this.makeReady())) {
         if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;

@@ -44,7 +44,9 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
     outcome = await session.run(run.task, begin)
-    return convert.run_result(session.id, outcome, short_record(session.snapshot(), session.evidence.support_by_item))
+    record = short_record(session.snapshot(), session.evidence.support_by_item)
+    session.show_end(outcome, record)
+    return convert.run_result(session.id, outcome, record)
 
 
 async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:

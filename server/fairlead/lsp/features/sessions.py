@@ -6,11 +6,11 @@ from fairlead.lsp import convert
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import read_path
 from fairlead.lsp.server import AgentServer
-from fairlead.session.report.listing import transcript
 from fairlead.session.rewind import fork, rewind, rewind_conversation
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
+from fairlead.wire.events import OpenedSession
 from fairlead.wire.params import AdoptParams, CreateSessionParams, NoParams, RewindParams, SessionParams
 
 
@@ -32,7 +32,7 @@ async def refreshed_session(server: AgentServer, params: SessionParams) -> Sessi
     return session
 
 
-async def open_session(server: AgentServer, params: SessionParams) -> wire.OpenedSession:
+async def open_session(server: AgentServer, params: SessionParams) -> OpenedSession:
     """`agent/sessions/open`: the current state of a session, after comparing its proposals with the files."""
     session = await refreshed_session(server, params)
     return {
@@ -42,7 +42,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> wire.Opene
         "model": convert.chosen_model(session.model),
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
-        "transcript": convert.transcript(transcript(session.history.messages, session.evidence.recorder.record)),
+        "transcript": convert.transcript(session.id, session.roots, session.conversation.entries),
     }
 
 

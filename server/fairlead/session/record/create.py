@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fairlead import __version__
 from fairlead.edits.review_outcomes import hunk_outcomes
+from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence
 from fairlead.plan.items import PlanItem
 from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE
@@ -25,7 +26,6 @@ from fairlead.session.record.document import (
     WorkOutside,
 )
 from fairlead.session.report.change_costs import cost_by_decision, cost_of
-from fairlead.session.report.listing import transcript
 from fairlead.session.report.summary import all_steps
 from fairlead.session.session import Session
 
@@ -67,7 +67,9 @@ class _Creator:
             title=state.title,
             state=state.phase,
             updated_at=datetime.fromtimestamp(state.updated, UTC).isoformat(timespec="seconds"),
-            prompts=tuple(line.text for line in transcript(state.messages, state.record) if line.role == "user"),
+            prompts=tuple(
+                part.said for message in state.messages for part in message.parts if isinstance(part, Prompt)
+            ),
             models=state.models,
             seconds=work.seconds,
             tokens=work.tokens,

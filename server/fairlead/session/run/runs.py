@@ -180,6 +180,11 @@ class Runs:
             raise RequestRefused("This session is running. Stop it first.")
         await self._current.wait_for_end()
 
+    @property
+    def is_exiting(self) -> bool:
+        """Whether a run that ends now counts as interrupted."""
+        return self._exiting
+
     def prepare_exit(self) -> None:
         """Call it when the process is about to end: a run that ends from now on counts as interrupted."""
         self._exiting = True

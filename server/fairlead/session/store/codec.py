@@ -5,13 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, count, islice, pairwise
 from operator import is_not
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
+from fairlead.agent.events import RulesSource
 from fairlead.edits.origins import Origin, Origins
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision
 from fairlead.json_reader import Readers, fields_to_json, names_of, to_json
 from fairlead.messages.parts import Message, Part, Result
+from fairlead.session.conversation import Entry, Shown
 from fairlead.session.state import CallState
 from fairlead.session.store.saved_values import Texts
 
@@ -21,9 +24,12 @@ Json = dict[str, Any]
 Number = Callable[..., int | str | None]
 """`SavedValues.number` or `SavedValues.release`."""
 
-WHOLE = (Message, Decision, Proposal, Raw, CallState)
+WHOLE = (Message, Entry, Decision, Proposal, Raw, CallState)
 """The types of the values that are not saved field by field."""
 _PARTS: dict[str, type[Part]] = {part.__name__: part for part in get_args(Part)}
+_SHOWN: dict[str, type[Shown]] = {shown.__name__: shown for shown in get_args(Shown)}
+_LONG = ("text", "message", "said")
+"""The fields of what the conversation shows that can be long. Most of these texts are in the messages too."""
 
 
 def writers(number: Number, earlier: Callable[[Proposal], Proposal | None]) -> Mapping[type, Callable[[Any], Any]]:
@@ -43,6 +49,7 @@ def writers(number: Number, earlier: Callable[[Proposal], Proposal | None]) -> M
 
     return {
         Message: number,
+        Entry: number,
         Decision: number,
         Proposal: write_proposal,
         Raw: lambda raw: _row(replace(raw, data=number(raw_data(raw)))),
@@ -53,7 +60,10 @@ def writers(number: Number, earlier: Callable[[Proposal], Proposal | None]) -> M
 def _row(value: Any) -> list[Any]:
     """The values of a dataclass without their names, because some classes have very many or very small values."""
     values = (getattr(value, attribute) for _, attribute in names_of(value.__class__))
-    return [each if isinstance(each, Mapping) else to_json(each) for each in values]
+    return [each if isinstance(each, Mapping) else to_json(each, _ROW_FORMS) for each in values]
+
+
+_ROW_FORMS: Mapping[type, Callable[[Any], Any]] = {RulesSource: lambda source: [str(source.path), source.is_cut]}
 
 
 def _read_row(readers: Readers, kind: type[T], row: Sequence[Any], **read: Callable[[Any], Any]) -> T:
@@ -63,10 +73,13 @@ def _read_row(readers: Readers, kind: type[T], row: Sequence[Any], **read: Calla
     return readers.read_fields(kind, fields, kind.__name__)
 
 
-def content(value: Message | Decision, forms: Mapping[type, Callable[[Any], Any]]) -> Any:
-    """What is saved under the number of a message or a decision."""
+def content(value: Message | Entry | Decision, forms: Mapping[type, Callable[[Any], Any]]) -> Any:
+    """What is saved under the number of a message, an entry of the conversation or a decision."""
     if isinstance(value, Decision):
         return fields_to_json(value, forms)
+    if isinstance(value, Entry):
+        texts = {name: forms[Entry](text) for name in _LONG if (text := getattr(value.shown, name, None)) is not None}
+        return [type(value.shown).__name__, *_row(replace(value.shown, **texts))]
     # the call of a result had its output before
     number = forms[Message]
     parts = (replace(part, output=number(part.output)) if isinstance(part, Result) else part for part in value.parts)
@@ -77,7 +90,7 @@ def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> 
     """Reads what `writers` and `content` write.
 
     Args:
-        objects: the messages and decisions by their numbers, as JSON.
+        objects: the messages, entries of the conversation and decisions by their numbers, as JSON.
         known: gets those that are read.
     """
     proposals: dict[tuple[int | str | None, ...], Proposal] = {}
@@ -101,6 +114,11 @@ def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> 
         role, *parts = value
         return Message(_read_row(found, Message, [role, []]).role, tuple(map(read_part, parts)))
 
+    def read_entry(value: list[Any]) -> Entry:
+        name, *row = value
+        kind = _SHOWN[name]
+        return Entry(_read_row(found, kind, row, **{each: text for _, each in names_of(kind) if each in _LONG}))
+
     def read_proposal(_: Readers, value: Any, __: str) -> Proposal:
         key = tuple(value)
         if key not in proposals:
@@ -110,6 +128,8 @@ def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> 
     found = Readers(
         {
             Message: saved(read_message),
+            Entry: saved(read_entry),
+            RulesSource: lambda _, value, __: RulesSource(Path(value[0]), value[1]),
             Decision: saved(lambda value: found.read_fields(Decision, value, "decision")),
             Proposal: read_proposal,
             Raw: lambda _, value, __: _read_row(found, Raw, value, data=text),

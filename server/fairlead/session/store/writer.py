@@ -11,7 +11,7 @@ from fairlead.session.store.journal import Journal
 OUTPUT_DELAY = 0.5  # seconds; output of a command within this time is saved in one entry
 RESERVED_EVENTS = 10_000  # how many further events a saved number includes in advance
 
-# events that change no saved state; the message with the feedback or reminder is saved right after it is sent
+# events that do not need an entry of their own: what they change is saved with the next one
 _NOT_SAVED = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
 
 

@@ -16,6 +16,7 @@ local EVENTS = {
   run_started = function(session, event)
     session.running, session.model, S.current = true, event.model, session.id
   end,
+  prompt = function(session, event) S.add_line(session, '> ' .. event.text) end,
   text = function(session, event) S.append(session, event.text) end,
   tool_started = function(session, event) S.add_line(session, '› ' .. event.title) end,
   tool_finished = function(session, event)

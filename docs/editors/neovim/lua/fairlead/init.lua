@@ -252,9 +252,8 @@ function COMMANDS.sessions()
         local session = S.session_for(row.sessionId, client.id)
         session.plan, session.edits, session.running = opened.plan, opened.edits, opened.phase == 'running'
         session.log = {}
-        for _, line in ipairs(opened.transcript) do
-          local tool = line.role == 'tool' and '› ' .. line.tool .. ' '
-          S.add_line(session, (tool or (line.role == 'user' and '> ') or '') .. line.text)
+        for _, item in ipairs(opened.transcript) do
+          require('fairlead.handlers')['agent/event'](nil, item, { client_id = client.id })
         end
         S.current = row.sessionId
         panel.open()

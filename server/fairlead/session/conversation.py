@@ -1,0 +1,161 @@
+"""What the conversation of a session shows, in order, so that it shows the same after a restart.
+
+The history (`messages/`) cannot tell: it is what the model reads, and compaction replaces most of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fairlead.agent.events import (
+    CommandEnded,
+    Compacted,
+    ContextSent,
+    Event,
+    FeedbackSent,
+    ReminderSent,
+    Retry,
+    RulesFound,
+    RunStarted,
+    Steered,
+    StepBegan,
+    StopReason,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+    UsageReported,
+)
+from fairlead.plan.evidence import CommandRun
+from fairlead.session.run.prompt import Continuation
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A run begins with a prompt."""
+
+    said: str
+    checkpoint: int | None = None
+    """The id of the session's checkpoint before it; None until the run has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """A run continues an earlier one, or starts the work on an approved plan."""
+
+    what: Continuation
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run has ended. A run that was interrupted has no end."""
+
+    stop_reason: StopReason
+    message: str
+    """As in `Outcome`."""
+    record: str
+    """A short summary of the whole session's work."""
+
+
+Shown = (
+    Prompted
+    | Continued
+    | Ended
+    | RulesFound
+    | ContextSent
+    | Text
+    | Thinking
+    | ToolStarted
+    | StepBegan
+    | CommandEnded
+    | ToolFinished
+    | ReminderSent
+    | FeedbackSent
+    | Steered
+    | Retry
+    | UsageReported
+    | Compacted
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Something that is shown. It is compared by identity, so that a long conversation is saved quickly."""
+
+    shown: Shown
+
+
+class Conversation:
+    """Collects what is shown from the events of a session."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._streamed: Text | Thinking | None = None
+        """The end of the conversation that the model is still writing."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        self._end_stream()
+        return tuple(self._entries)
+
+    def restore(self, entries: Iterable[Entry]) -> None:
+        """Shows something else, after a restart or a rewind."""
+        self._entries, self._streamed = list(entries), None
+
+    def add(self, shown: Shown) -> None:
+        self._end_stream()
+        self._entries.append(Entry(shown))
+
+    def note(self, event: Event) -> None:
+        """Adds an event without what nobody sees later."""
+        match event:
+            case Text() | Thinking():
+                self._stream(event)
+            case RunStarted(checkpoint=int() as checkpoint):
+                self._mark_prompt(checkpoint)
+            case ToolStarted():
+                self.add(replace(event, input={}))
+            case ToolFinished():
+                self.add(replace(event, paths=()))
+            case CommandEnded(run=run) if self._has_call(run.call_id):
+                short = CommandRun(run.call_id, "", run.exit_code, run.seconds, run.stopped)
+                self.add(replace(event, run=short, paths=()))
+            case FeedbackSent():
+                self.add(replace(event, text=""))
+            case RulesFound() | ContextSent() | StepBegan() | ReminderSent() | Steered() | Retry() | Compacted():
+                self.add(event)
+            case UsageReported():
+                self.add(event)
+            case _:
+                pass
+
+    def _stream(self, event: Text | Thinking) -> None:
+        streamed = self._streamed
+        if streamed is not None and type(event) is type(streamed):
+            event = replace(event, text=streamed.text + event.text)
+        else:
+            self._end_stream()
+        self._streamed = event
+
+    def _end_stream(self) -> None:
+        if self._streamed is not None:
+            self._entries.append(Entry(self._streamed))
+            self._streamed = None
+
+    def _mark_prompt(self, checkpoint: int) -> None:
+        """Gives the prompt with which the run began its checkpoint."""
+        for index in range(len(self._entries) - 1, -1, -1):
+            shown = self._entries[index].shown
+            if isinstance(shown, Prompted):
+                self._entries[index] = Entry(replace(shown, checkpoint=checkpoint))
+                return
+
+    def _has_call(self, call_id: str) -> bool:
+        return any(isinstance(each.shown, ToolStarted) and each.shown.call_id == call_id for each in self._entries)
+
+
+def before_prompt(entries: tuple[Entry, ...], checkpoint: int) -> tuple[Entry, ...]:
+    """The entries before the prompt with this checkpoint."""
+    for index, entry in enumerate(entries):
+        if isinstance(entry.shown, Prompted) and entry.shown.checkpoint == checkpoint:
+            return entries[:index]
+    return entries
