@@ -70,7 +70,7 @@ test("a run that ended says what can be done next", () => {
     return shown(session, ready);
   };
   assert.deepEqual(ended("end_turn"), []);
-  assert.deepEqual(ended("budget"), [["The run paused before it finished.", "Continue"]]);
+  assert.deepEqual(ended("budget"), [["The budget is used up.", "Continue"]]);
   assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
   assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Retry"]]);
   assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Choose Model", "Retry"]]);

@@ -74,14 +74,26 @@ test("the last answer of a run is not repeated at its end", () => {
   assert.deepEqual(viewsOf(session).at(-1), { kind: "end", title: "", body: whole(""), record: "" });
 });
 
-test("the message of a run that paused, was cut off or failed is shown below the title", () => {
+test("what ended a run that did not finish is said once", () => {
   for (const stopReason of ["budget", "max_turn_requests", "loop", "max_tokens", "refusal", "error", "lost"]) {
     const { store, session } = running();
     store.endRun("s", 1, { stopReason, message: "The reason.", record: "" });
     const view = viewsOf(session).at(-1);
-    assert.ok(view?.kind === "end" && view.title !== "", stopReason);
+    assert.ok(view?.kind === "end");
+    assert.equal(view.title === "", ["budget", "max_turn_requests", "loop", "error"].includes(stopReason), stopReason);
     assert.deepEqual(view.body, whole("The reason."), stopReason);
   }
+});
+
+test("failed requests are one line that counts, until something else happens", () => {
+  const { session, send } = running();
+  for (const attempt of [1, 2, 3]) send({ kind: "retry", attempt, delayMs: attempt * 1000, reason: "Overloaded." });
+  send({ kind: "text", text: "Now." });
+  send({ kind: "retry", attempt: 1, delayMs: 500, reason: "Overloaded." });
+  assert.deepEqual(
+    viewsOf(session).map((view) => view.kind === "note" && view.text),
+    [false, "Overloaded. Attempt 3 failed. Retrying in 3.0 s.", false, "Overloaded. Retrying in 0.5 s."],
+  );
 });
 
 test("an entry that changes is replaced with a new object, so that only this entry is drawn again", () => {

@@ -47,6 +47,8 @@ export type Entry = Readonly<
   /** A plan item began. */
   | { kind: "step"; itemId: string; content: string }
   | { kind: "note"; text: string }
+  /** Requests to the model failed, one after the other; the last one is sent again after the delay. */
+  | { kind: "retry"; reason: string; attempt: number; seconds: string }
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   /**
@@ -257,7 +259,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       }));
       break;
     case "reminder":
-      session.entries.push({ kind: "note", text: t("The agent was reminded to update the plan.") });
+      session.entries.push({ kind: "context", title: t("reminder of the plan"), text: event.text });
       break;
     case "steered":
       session.entries.push({ kind: "steered", text: event.text });
@@ -276,8 +278,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     }
     case "retry": {
-      const seconds = (event.delayMs / 1000).toFixed(1);
-      session.entries.push({ kind: "note", text: t("{0} Retrying in {1} s.", event.reason, seconds) });
+      const { reason, attempt, delayMs } = event;
+      if (session.entries.at(-1)?.kind === "retry") session.entries.pop();
+      session.entries.push({ kind: "retry", reason, attempt, seconds: (delayMs / 1000).toFixed(1) });
       session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
       break;
     }

@@ -71,6 +71,21 @@ export function pauseReason(session: Session | undefined): string | undefined {
   return pause?.reason ?? (isPausedHere ? t("The run stopped before it finished.") : undefined);
 }
 
+/** Why a run paused, by its stop reason (docs/protocol.md, `RunResult`). */
+const PAUSE_TITLES: Readonly<Record<string, string>> = {
+  budget: t("The budget is used up."),
+  loop: t("The model made no progress."),
+  max_turn_requests: t("The limit of rounds is reached."),
+};
+
+/** Returns why a session is paused, in a few words. */
+export function pauseTitle(session: Session): string {
+  const end = session.entries.findLast((entry): entry is EndEntry => entry.kind === "end");
+  if (end?.stopReason === "lost")
+    return session.runsStarted === 0 ? t("The window was reloaded.") : t("The agent's server stopped.");
+  return PAUSE_TITLES[end?.stopReason ?? ""] ?? t("The run paused before it finished.");
+}
+
 /**
  * Returns the end of the last run, if the user can continue that run although it did not pause: it failed, was stopped
  * or did not finish.

@@ -13,6 +13,7 @@ import {
   isReadyToGo,
   otherWaiting,
   pauseReason,
+  pauseTitle,
   type WaitingAction,
 } from "../../state/waiting";
 import type { Session } from "../../state/session";
@@ -107,7 +108,7 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     const action = { kind: "continueRun", sessionId: session.id } as const;
     cards.push({
       about: `pause-${session.id}`,
-      title: t("The run paused before it finished."),
+      title: pauseTitle(session),
       buttons: [{ label: t("Continue"), action }],
     });
   } else if (end) {

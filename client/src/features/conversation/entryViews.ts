@@ -30,6 +30,8 @@ const END_TEXTS: Record<string, string> = {
   lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
 };
 
+const SAID_BY_MESSAGE: ReadonlySet<string> = new Set(["error", "budget", "loop", "max_turn_requests"]);
+
 const CONTINUED = { paused: t("You let the agent continue."), plan: t("You approved the plan.") } as const;
 
 /** The marks of completed steps, by the icon that the Plan view shows for the step. */
@@ -71,7 +73,8 @@ function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
     case "tool":
       return toolView(entry, session);
     case "continued":
-      return { kind: "note", text: CONTINUED[entry.what] };
+    case "retry":
+      return { kind: "note", text: wholeText(entry) };
     case "note":
       return { kind: "note", text: entry.text };
     case "context":
@@ -96,6 +99,10 @@ export function wholeText(entry: Entry): string {
       return entry.content;
     case "continued":
       return CONTINUED[entry.what];
+    case "retry":
+      return entry.attempt === 1
+        ? t("{0} Retrying in {1} s.", entry.reason, entry.seconds)
+        : t("{0} Attempt {1} failed. Retrying in {2} s.", entry.reason, entry.attempt, entry.seconds);
     default:
       return entry.text;
   }
@@ -163,10 +170,10 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
 }
 
 function endView({ stopReason, message, record }: EndEntry): Extract<EntryView, { kind: "end" }> {
-  const title = END_TEXTS[stopReason] ?? "";
   // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
-  // title.
-  const saysMore = title !== "" && stopReason !== "cancelled";
+  // title. That of an error or a pause needs no title.
+  const saysMore = Object.hasOwn(END_TEXTS, stopReason) && stopReason !== "cancelled";
+  const title = message !== "" && SAID_BY_MESSAGE.has(stopReason) ? "" : (END_TEXTS[stopReason] ?? "");
   return { kind: "end", title, body: shown(saysMore ? message : ""), record };
 }
 

@@ -150,7 +150,7 @@ export class Runs {
     try {
       if (!(await this.errorHelp.perform(action, model, sessionId))) return;
     } catch (error) {
-      await this.showFailure(error, undefined);
+      await this.showFailure(error);
       return;
     }
     await this.retry(sessionId);
@@ -243,9 +243,7 @@ export class Runs {
       this.store.endRun(id, runNumber, result);
       await this.showResult(result, mode);
     } catch (error) {
-      const interrupted = id;
-      const resume = interrupted === undefined ? undefined : () => this.retry(interrupted);
-      await this.showFailure(error, resume);
+      await this.showFailure(error, id);
     }
     return isStarted;
   }
@@ -299,19 +297,24 @@ export class Runs {
     });
   }
 
-  private async showFailure(error: unknown, resume: (() => Promise<unknown>) | undefined): Promise<void> {
+  /** `interrupted` is the session whose run ended because of the error. */
+  private async showFailure(error: unknown, interrupted?: string): Promise<void> {
     if (error instanceof NotStarted) return;
     if (!(error instanceof ServerGone)) {
       void showError(messageOf(error));
       return;
     }
+    // the conversation says it, with a button that continues
+    if (interrupted !== undefined && this.isSeen(interrupted)) return;
     const what = error.isRequested ? t("The server was stopped.") : t("The server crashed.");
     const chosen = await (error.isRequested ? showInformation : showError)(
-      resume ? t("{0} Your files are unchanged. Continue?", what) : t("{0} Your files are unchanged.", what),
-      ...(resume ? [t("Continue")] : []),
+      interrupted === undefined
+        ? t("{0} Your files are unchanged.", what)
+        : t("{0} Your files are unchanged. Continue?", what),
+      ...(interrupted === undefined ? [] : [t("Continue")]),
       t("Show Log"),
     );
-    if (chosen === t("Continue")) await resume?.();
+    if (chosen === t("Continue") && interrupted !== undefined) await this.retry(interrupted);
     if (chosen === t("Show Log")) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
