@@ -8,6 +8,7 @@ import { parseIntention, type CardView } from "../src/features/conversation/mess
 import { entriesWith } from "../src/features/conversation/navigation";
 import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
+import { stateView } from "../src/features/conversation/stateView";
 import { recalled } from "../src/features/conversation/webview/recall";
 import type { AgentEvent, ApproveParams, AskParams } from "../src/wire/protocol";
 import type { Edits, Plan } from "../src/wire/protocolStates";
@@ -76,6 +77,23 @@ test("a run that ended says what can be done next", () => {
   assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Choose Model", "Retry"]]);
   const cloud = { ...READY, usesKey: false };
   assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);
+});
+
+test("the cost of a session is that of all its runs, and is next to that of the last run", () => {
+  const store = new Store();
+  const session = store.startRun("s", "One");
+  const usage = params<Extract<AgentEvent, { kind: "usage" }>>("event.usage");
+  const cost = (): string => stateView(session, [], objectIds(), { chips: [], history: [], model: "" }).prompt.cost;
+  const spend = (runId: string, costUsd: number | null): void => {
+    store.addEvent({ ...usage, sessionId: "s", runId, costUsd });
+  };
+  spend("run1", 0.02);
+  spend("run1", 0.05);
+  assert.doesNotMatch(cost(), /session/);
+  spend("run2", 0.01);
+  assert.match(cost(), /^\$0\.01 · .* tokens · \$0\.06 in this session$/);
+  spend("run3", null);
+  assert.doesNotMatch(cost(), /session/);
 });
 
 test("changes to review and a plan that waits for approval have cards, but not while the agent works", () => {

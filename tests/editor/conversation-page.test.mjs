@@ -236,6 +236,34 @@ pageTest("Ctrl+F finds a text in folded parts and across marks, and Enter runs n
   assert.equal(await page.locator("textarea").inputValue(), "not a task");
 });
 
+pageTest("Esc stops the agent when it is pressed twice, and the seconds are counted", async (page, _, update) => {
+  const prompt = { chips: [], history: [], model: "m", cost: "", window: null };
+  const idle = { title: "Task", replay: "", isRunning: false, doing: "", startedAt: null, cards: [], prompt };
+  const working = page.locator(".working");
+  const esc = async (expected) => {
+    await page.keyboard.press("Escape");
+    assert.deepEqual(await page.sent(), expected);
+  };
+  await update({
+    kind: "state",
+    state: { ...idle, isRunning: true, doing: "Testing", startedAt: Date.now() - 61_000 },
+  });
+  await page.locator("textarea").focus();
+  await page.sent();
+  assert.match(await working.innerText(), /^Testing… 1 min [12] s$/);
+  await esc([]);
+  assert.match(await working.innerText(), /Press Esc again to stop\.$/);
+  await page.keyboard.press("x");
+  assert.doesNotMatch(await working.innerText(), /Esc/);
+  await page.sent();
+  await esc([]);
+  await esc([{ kind: "stop" }]);
+  await update({ kind: "state", state: idle });
+  await esc([]);
+  await esc([]);
+  assert.equal(await working.innerText(), "");
+});
+
 const LINES = Array.from({ length: 20_000 }, (_, index) => `line ${index + 1}\n`);
 const COMMAND = "for i in $(seq 20000)\ndo echo line $i; done";
 /** A command that has printed this many lines. The extension sends the last 10,000 characters. */

@@ -474,7 +474,7 @@ editorTest("typed text and all rows survive when the view is hidden and the wind
   const survives = (what) => page.until(`the text after ${what}`, async () => (await typed(page)) === text);
   await page.runCommand("View: Toggle Secondary Side Bar Visibility");
   await page.until("no conversation", async () => (await page.page.locator("iframe.webview.ready").count()) === 0);
-  await page.runCommand("Agent: Show Conversation");
+  await page.press("Alt+a");
   await survives("it was hidden");
   await page.reload();
   await page.runCommand("Agent: Show Conversation");

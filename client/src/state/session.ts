@@ -84,6 +84,10 @@ export interface Session {
   edits: Edits | undefined;
   /** The usage of the last run so far. */
   usage: UsageEvent | undefined;
+  /** What each run has cost so far, in US dollars, by its id; null: the model's price is unknown. */
+  costs: Map<string | null, number | null>;
+  /** When the run of this window began, in milliseconds since the epoch; undefined if none is going on. */
+  startedAt: number | undefined;
   /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
   retry: { readonly at: number; readonly reason: string } | undefined;
   entries: Entry[];
@@ -160,6 +164,8 @@ export function newSession(id: string, isStarting = false): Session {
     plan: undefined,
     edits: undefined,
     usage: undefined,
+    costs: new Map(),
+    startedAt: undefined,
     retry: undefined,
     pause: undefined,
     entries: [],
@@ -180,6 +186,7 @@ export function newSession(id: string, isStarting = false): Session {
 export function closeRun(session: Session, result: RunEnd): EndEntry {
   const end = endEntry(result);
   session.running = false;
+  session.startedAt = undefined;
   session.retry = undefined;
   session.pause = endingOf(result) === "paused" ? { reason: result.message } : undefined;
   // the approval of a protected file confirms the user's own accept, and does not belong to the run
@@ -286,6 +293,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     }
     case "usage":
       session.usage = event;
+      session.costs.set(event.runId, event.costUsd);
       break;
     case "compacted":
       session.entries.push({ kind: "note", text: event.text });
@@ -306,10 +314,14 @@ function failureText({ ended, exitCode }: CommandEnded): string {
 }
 
 /**
- * Returns the entries of a transcript, and the usage of its last run. A run without an end was interrupted, unless it is
+ * Returns the entries of a transcript, the usage of its last run, and the costs of all runs. A run without an end was interrupted, unless it is
  * going on.
  */
-export function replayed({ sessionId, phase, transcript }: OpenedSession): Pick<Session, "entries" | "usage"> {
+export function replayed({
+  sessionId,
+  phase,
+  transcript,
+}: OpenedSession): Pick<Session, "entries" | "usage" | "costs"> {
   const session = newSession(sessionId);
   for (const item of transcript) {
     if (item.kind === "prompt" || item.kind === "continued") {

@@ -138,7 +138,8 @@ export class Store {
     this.setEdits(opened.edits);
     const session = this.getOrCreate(opened.sessionId);
     session.mode ??= opened.mode;
-    const { entries, usage } = replayed(opened);
+    const { entries, usage, costs } = replayed(opened);
+    session.costs = new Map([...costs, ...session.costs]);
     session.entries.unshift(...entries);
     session.usage ??= usage;
     this.emit("conversation", session);
@@ -173,6 +174,7 @@ export class Store {
     const session = this.getOrCreate(id);
     if (typeof begun === "string") session.title ||= begun.split("\n", 1)[0] ?? begun;
     session.running = true;
+    session.startedAt = Date.now();
     session.runsStarted += 1;
     session.pause = undefined;
     session.mode = mode;

@@ -85,7 +85,10 @@ export interface PromptView {
   /** The earlier tasks, newest first. */
   readonly history: readonly string[];
   readonly model: string;
-  /** The cost and the tokens of the last run; empty if that run has used no tokens, or if there was no run. */
+  /**
+   * The cost and the tokens of the last run, and the cost of all runs if there were several; empty if the last run has
+   * used no tokens, or if there was no run.
+   */
   readonly cost: string;
   /** How full the model's context window is, in percent; null if that is unknown. */
   readonly window: number | null;
@@ -100,6 +103,8 @@ export interface StateView {
   readonly isRunning: boolean;
   /** What the agent is doing; empty if it is idle. */
   readonly doing: string;
+  /** When the run began, in milliseconds since the epoch; null if there is none. */
+  readonly startedAt: number | null;
   readonly cards: readonly CardView[];
   readonly prompt: PromptView;
 }

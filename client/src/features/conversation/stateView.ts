@@ -25,14 +25,25 @@ export function stateView(
       isRunning: session?.running ?? false,
       doing: session?.running ? doingText(session) : "",
     }),
+    startedAt: session?.startedAt ?? null,
     cards: cards.map((card) => cardView(card, idOf)),
     prompt: {
       ...withVisibleTexts(around),
       history, // as the user typed them
-      cost: usage && usageSummary(usage) !== "" ? t("{0} tokens", usageSummary(usage)) : "",
+      cost: session ? costText(session) : "",
       window: usage?.contextLimit ? Math.round((usage.contextTokens / usage.contextLimit) * 100) : null,
     },
   };
+}
+
+/** Returns what the last run has cost, and what all runs have cost if there were several. */
+function costText({ usage, costs }: Session): string {
+  const last = usage ? usageSummary(usage) : "";
+  if (last === "") return "";
+  const known = [...costs.values()].filter((cost) => cost !== null);
+  const total = known.reduce((sum, cost) => sum + cost, 0);
+  const isTold = costs.size > 1 && known.length === costs.size;
+  return [t("{0} tokens", last), isTold ? t("${0} in this session", total.toFixed(2)) : ""].filter(Boolean).join(" · ");
 }
 
 /** Returns what a running session does: whether it waits for the user, or what it works on. */

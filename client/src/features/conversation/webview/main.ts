@@ -7,6 +7,7 @@ import { Cards } from "./cards";
 import { element, withCode } from "./elements";
 import { Find } from "./find";
 import { Log } from "./log";
+import { duration } from "../../../ui/format";
 import { Prompt, type SavedState } from "./prompt";
 
 declare function acquireVsCodeApi(): {
@@ -61,6 +62,12 @@ function jump(by: -1 | 1): void {
   send({ kind: "jump", from: log.startOfJump(by), by });
 }
 
+/** What the agent is doing, and since when, in milliseconds since the epoch; undefined if it is idle. */
+let running: { readonly doing: string; readonly since: number } | undefined;
+let nextSecond: ReturnType<typeof setTimeout> | undefined;
+/** Whether the next press of Esc stops the run. */
+let isStopAsked = false;
+
 function drawState(state: StateView): void {
   const { title, replay: recording, doing, cards: shown } = state;
   prompt.draw(state);
@@ -68,10 +75,32 @@ function drawState(state: StateView): void {
   heading.title = title;
   intro.hidden = title !== "";
   replay.textContent = recording === "" ? "" : t("Replay. A recorded conversation replaces the model: {0}.", recording);
-  working.textContent = doing === "" ? "" : `${doing}…`;
+  running = state.isRunning ? { doing, since: state.startedAt ?? Date.now() } : undefined;
+  drawWorking();
   cards.update(shown);
   const firstCard = shown[0]?.title ?? "";
   if (announcer.textContent !== firstCard) announcer.textContent = firstCard;
+}
+
+/** Says what the agent is doing and for how long. Draws itself again each second. */
+function drawWorking(): void {
+  clearTimeout(nextSecond);
+  if (!running) isStopAsked = false;
+  const { doing = "", since = 0 } = running ?? {};
+  const seconds = Math.floor((Date.now() - since) / 1000);
+  const parts = [`${doing}…`, seconds > 0 ? duration(seconds) : "", isStopAsked ? t("Press Esc again to stop.") : ""];
+  working.textContent = doing === "" ? "" : parts.filter(Boolean).join(" ");
+  if (running) nextSecond = setTimeout(drawWorking, 1000);
+}
+
+/** Stops the run at the second of two presses of Esc, and says so at the first. Returns whether there is a run. */
+function stopByKey(): boolean {
+  if (!running) return false;
+  if (isStopAsked) send({ kind: "stop" });
+  isStopAsked = !isStopAsked;
+  drawWorking();
+  place.textContent = isStopAsked ? t("Press Esc again to stop.") : "";
+  return true;
 }
 
 function onClick(event: MouseEvent): void {
@@ -108,6 +137,16 @@ function onClick(event: MouseEvent): void {
 /** Handles the keys that work in the whole page. VS Code's own key bindings do not know whether it has the focus. */
 function onKey(event: KeyboardEvent): void {
   const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+  if (event.defaultPrevented || event.isComposing) return;
+  if (key === "Escape" && stopByKey()) {
+    event.preventDefault();
+    event.stopPropagation();
+    return;
+  }
+  if (isStopAsked) {
+    isStopAsked = false;
+    drawWorking();
+  }
   if (altKey && !ctrlKey && !metaKey && !shiftKey && (key === "ArrowUp" || key === "ArrowDown"))
     jump(key === "ArrowUp" ? -1 : 1);
   else if (key.toLowerCase() === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey) find.open();
