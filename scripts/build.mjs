@@ -16,7 +16,7 @@ const announceBuilds = {
   },
 };
 
-// The extension, and the page of the conversation with its style sheet.
+// The extension, and the page of the conversation with its style sheet and what it loads later.
 const bundles = [
   {
     entryPoints: { extension: path.join(root, "client/src/extension.ts") },
@@ -28,6 +28,7 @@ const bundles = [
   {
     entryPoints: {
       conversation: path.join(root, "client/src/features/conversation/webview/main.ts"),
+      "conversation-code": path.join(root, "client/src/features/conversation/webview/highlighter.ts"),
       "conversation-style": path.join(root, "client/src/features/conversation/webview/conversation.css"),
     },
     platform: "browser",

@@ -16,7 +16,7 @@ import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.
 
 const staging = path.join(root, ".build", "vsix");
 const FILES = ["LICENSE", "client/media", "l10n", "package.nls.json", "package.nls.zh-cn.json"];
-const BUNDLES = ["extension.js", "conversation.js", "conversation-style.css"];
+const BUNDLES = ["extension.js", "conversation.js", "conversation-code.js", "conversation-style.css"];
 /** The tabs of the extension page, and where their texts come from. */
 const PAGES = { "README.md": "docs/vscode.md", "CHANGELOG.md": "CHANGELOG.md" };
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pageHtml } from "../src/features/conversation/page";
 
-const sources = { script: "s.js", style: "s.css", cspSource: "https://here", nonce: "n" };
+const sources = { script: "s.js", codeScript: "c.js", style: "s.css", cspSource: "https://here", nonce: "n" };
 
 test("the texts of the display language are in an attribute of the page, escaped so that they cannot end it", () => {
   const texts = { 'Say "no" & <b>leave</b>': "“不”" };

@@ -16,6 +16,7 @@ const TABLE = [
   "| --- | --- | ---: | --- |",
   `| \`packages/application/${"module/".repeat(10)}greet.py\` | greets | here | ${"some words ".repeat(10)} |`,
 ].join("\n");
+const CODE = "```python\ndef greet(name):  # politely\n    return 'Good day'\n```";
 const SLOW = { ask_user: { question: "Which *tone*?", options: ["Formal", "Casual"] } };
 const editorTest = useAgent(
   [
@@ -30,7 +31,7 @@ const editorTest = useAgent(
     { calls: [plan(["Greet politely", "completed"], ["Say goodbye", "completed"])] },
     { text: `All of it is done.\n\n${HOSTILE}` },
     { text: `Second answer.\n\n${TABLE}` },
-    { text: "Third answer." },
+    { text: `Third answer, see \`greet.py:2\`.\n\n${CODE}` },
     { text: "It shows a *red* square." },
   ],
   { workspace: { "greet.py": "# a greeting\nprint('Hello')\n" }, settings: { "fairlead.approvals": "ask" } },
@@ -213,7 +214,7 @@ editorTest("a sent task can be edited and sent again, in another mode", async ({
   await page.until("the text", async () => (await typed(page)) === "One more\nthing");
   await inView(page, "textarea").fill("/ask Is it done?");
   await inView(page, "button", { hasText: "Send" }).click();
-  await appears(page, ".answer", "Third answer.");
+  await appears(page, ".answer", "Third answer");
   await appears(page, ".entry.prompt", "Is it done?");
 });
 
@@ -257,6 +258,26 @@ editorTest("Ctrl+F finds a text in the conversation, and Enter does not run it",
   await page.until("the focus in the prompt", () =>
     inView(page, "textarea").evaluate((input) => document.activeElement === input),
   );
+});
+
+editorTest("code has colors and is inserted at the cursor, and a file with a line is a link", async ({ page }) => {
+  const answer = inView(page, ".answer", { hasText: "Third answer" });
+  const color = (part, text) =>
+    answer
+      .locator(part, { hasText: text })
+      .first()
+      .evaluate((found) => getComputedStyle(found).color);
+  await answer.locator(".hljs-keyword", { hasText: "def" }).waitFor();
+  const colors = [await color("pre", "def"), await color(".hljs-keyword", "def"), await color(".hljs-string", "Good")];
+  assert.equal(new Set(colors).size, 3, colors.join(", "));
+  await picture(page, "conversation-code");
+  await page.runCommand("File: New Untitled Text File");
+  await answer.getByRole("button", { name: "Insert code at the cursor" }).click();
+  await page.editorLines((lines) => lines.join("|").includes("def greet(name):  # politely|    return 'Good day'"));
+  await page.runCommand("View: Revert and Close Editor");
+  await answer.locator("a", { hasText: "greet.py:2" }).click();
+  await page.tab("greet.py (proposed)");
+  await page.editorFocus();
 });
 
 /**
@@ -388,7 +409,7 @@ editorTest("a new session begins empty, and earlier sessions remain", async ({ p
   await picture(page, "conversation-new");
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");
-  await appears(page, ".answer", "Third answer.");
+  await appears(page, ".answer", "Third answer");
 });
 
 editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {
@@ -479,7 +500,7 @@ editorTest("typed text and all rows survive when the view is hidden and the wind
   await page.reload();
   await page.runCommand("Agent: Show Conversation");
   await survives("a reload");
-  await appears(page, ".answer", "Third answer.");
+  await appears(page, ".answer", "Third answer");
   assert.deepEqual(await allRows(page), before);
 });
 
@@ -508,7 +529,7 @@ editorTest(
     await page.quickInput("Agent: Run Task");
     await page.insertText("A ");
     load();
-    await appears(page, ".answer", "Third answer.");
+    await appears(page, ".answer", "Third answer");
     await page.page.unroute(isFrame);
     await page.insertText("task");
     assert.equal((await page.quickInput("Agent: Run Task")).value, "A task");
@@ -531,7 +552,7 @@ editorTest("a new session can begin at a message, whose text returns to the prom
   await picture(page, "conversation-fork");
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");
-  await appears(page, ".answer", "Third answer.");
+  await appears(page, ".answer", "Third answer");
 });
 
 editorTest("a rewind to before the first message also undoes what was accepted since", async (editor) => {

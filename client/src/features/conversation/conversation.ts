@@ -254,6 +254,7 @@ export class Conversation implements vscode.Disposable {
     webview.options = { enableScripts: true, localResourceRoots: [dist] };
     webview.html = pageHtml({
       script: source("conversation.js"),
+      codeScript: source("conversation-code.js"),
       style: source("conversation-style.css"),
       cspSource: webview.cspSource,
       nonce: randomBytes(16).toString("hex"),

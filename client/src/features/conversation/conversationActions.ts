@@ -19,7 +19,7 @@ import { visibleText } from "../../ui/shownText";
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
   Intention,
-  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "stop" | "chooseModel" }
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "insertText" | "stop" | "chooseModel" }
 >;
 
 /** What the conversation needs of other features. */
@@ -94,6 +94,9 @@ export class ConversationActions implements vscode.Disposable {
       }
       case "copyText":
         await copy(intention.text);
+        return;
+      case "insertText":
+        await insert(intention.text);
         return;
       case "stop": {
         const session = this.store.active;
@@ -189,11 +192,13 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Opens the workspace file or folder that a path from the model refers to: the first candidate that exists, or else
-   * the first one. Ignores a path outside of the workspace.
+   * Opens the workspace file or folder that a path from the model or an output refers to: the first candidate that
+   * exists, or else the first one. Ignores a path outside of the workspace.
    */
   private async openPath(path: string, line: number | null): Promise<void> {
-    const uris = urisOfPath(path.replace(/^\.\/|\/$/g, "")).filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const isAbsolute = /^([a-z]:)?[\\/]/i.test(path);
+    const candidates = isAbsolute ? [vscode.Uri.file(path)] : urisOfPath(path.replace(/^\.\/|\/$/g, ""));
+    const uris = candidates.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
     const uri = (await firstExisting(uris)) ?? uris[0];
     if (uri) await this.open(uri, line);
   }
@@ -222,6 +227,18 @@ async function showDocument(uri: vscode.Uri, options: vscode.TextDocumentShowOpt
   } catch {
     void showInformation(t("{0} cannot be opened.", relative(uri.toString())));
   }
+}
+
+/** Replaces the selection in the editor that the user worked in last. */
+async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (!editor) {
+    void showInformation(t("Open the file in which the code should be inserted."));
+    return;
+  }
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(editor.document.uri, editor.selection, visibleText(text));
+  if (await vscode.workspace.applyEdit(edit)) await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }
 
 /** Copies a text as the conversation shows it: what is pasted into a terminal has no hidden characters. */

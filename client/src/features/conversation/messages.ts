@@ -167,6 +167,8 @@ export type Intention =
   /** Rewind the session to its state before a prompt. */
   | { readonly kind: "rewind"; readonly entry: number }
   | { readonly kind: "copyText"; readonly text: string }
+  /** Put this text where the cursor of the editor is, in place of the selection. */
+  | { readonly kind: "insertText"; readonly text: string }
   | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
   | { readonly kind: "stop" }
   | { readonly kind: "draft"; readonly text: string }
@@ -219,6 +221,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   edit: { entry: isIndex },
   rewind: { entry: isIndex },
   copyText: { text: isText },
+  insertText: { text: isText },
   send: { text: isTypedText, mode: isMode },
   stop: {},
   draft: { text: isTypedText },

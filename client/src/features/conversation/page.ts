@@ -2,6 +2,8 @@
 
 interface Sources {
   readonly script: string;
+  /** The script that colors code, which the page loads when it shows code. */
+  readonly codeScript: string;
   readonly style: string;
   /** The source from which VS Code serves the extension's files, for the content security policy. */
   readonly cspSource: string;
@@ -12,7 +14,15 @@ interface Sources {
   readonly texts?: Record<string, string>;
 }
 
-export function pageHtml({ script, style, cspSource, nonce, language = "en", texts = {} }: Sources): string {
+export function pageHtml({
+  script,
+  codeScript,
+  style,
+  cspSource,
+  nonce,
+  language = "en",
+  texts = {},
+}: Sources): string {
   const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'; img-src data:`;
   return `<!DOCTYPE html>
 <html lang="${language}" data-texts="${attribute(JSON.stringify(texts))}">
@@ -25,7 +35,7 @@ export function pageHtml({ script, style, cspSource, nonce, language = "en", tex
 </head>
 <body>
 <main id="conversation"></main>
-<script nonce="${nonce}" src="${script}"></script>
+<script nonce="${nonce}" src="${script}" data-code="${attribute(codeScript)}"></script>
 </body>
 </html>
 `;

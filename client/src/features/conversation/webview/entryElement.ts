@@ -5,6 +5,7 @@ import type { EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 import { redrawOutput } from "./output";
+import { linkPlaces } from "./places";
 
 type ToolView = Extract<EntryView, { kind: "tool" }>;
 
@@ -123,6 +124,8 @@ function toolPart(view: ToolView): HTMLElement {
   output.classList.toggle("shows-end", view.showsEnd);
   // otherwise, a screen reader would read all of it each time a running command prints something
   output.setAttribute("aria-live", "off");
+  // the text of a growing output must stay one node
+  if (view.state !== "running") linkPlaces(output);
   const rest = element("div", "rest", ...toolOmission(view));
   const result = view.body.text === "" ? [] : view.showsEnd ? [rest, output] : [output, rest];
   const part = folded(toolHead(view), ...commandPart(view.command), ...result);

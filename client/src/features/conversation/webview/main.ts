@@ -113,9 +113,10 @@ function onClick(event: MouseEvent): void {
   if (uri !== undefined || path !== undefined) event.preventDefault();
   if (uri !== undefined) send({ kind: "open", uri, line: place });
   else if (path !== undefined) send({ kind: "openPath", path, line: place });
-  else if (action === "copyCode")
-    send({ kind: "copyText", text: target.closest(".code")?.querySelector("pre")?.textContent ?? "" });
-  else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
+  else if (action === "copyCode" || action === "insertCode") {
+    const text = target.closest(".code")?.querySelector("pre")?.textContent ?? "";
+    send({ kind: action === "copyCode" ? "copyText" : "insertText", text });
+  } else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
   else if (action === "rewind" && entry !== undefined) send({ kind: "rewind", entry });
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
   else if (action === "earlier") log.showEarlier();

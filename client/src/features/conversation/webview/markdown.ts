@@ -4,6 +4,9 @@
 import { t } from "@vscode/l10n";
 import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
+import { button } from "./elements";
+import { highlight } from "./highlighting";
+import { linkPlaces } from "./places";
 import { visibleText } from "../../../ui/shownText";
 import { withoutDeepNesting } from "../../../ui/text";
 
@@ -60,6 +63,7 @@ function blockElement(token: Token): HTMLElement {
   const element = document.createElement("div");
   element.dir = "auto";
   element.append(sanitized(marked.parser([token])));
+  linkPlaces(element, "a, pre");
   for (const pre of element.querySelectorAll("pre")) pre.replaceWith(codeBlock(pre.textContent, ""));
   for (const table of element.querySelectorAll("table")) {
     const scrolled = document.createElement("div");
@@ -112,7 +116,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Makes a block of code with a button that copies it. */
+/** Makes a block of code with its colors, and with buttons that copy it and insert it into the editor. */
 export function codeBlock(text: string, language: string): HTMLElement {
   const block = document.createElement("div");
   block.className = "code";
@@ -120,13 +124,18 @@ export function codeBlock(text: string, language: string): HTMLElement {
   bar.className = "bar";
   const name = document.createElement("span");
   name.textContent = language.split(/\s/, 1)[0]?.slice(0, 30) ?? "";
-  const copy = document.createElement("button");
-  copy.type = "button";
-  copy.dataset.action = "copyCode";
-  copy.textContent = t("Copy");
-  copy.setAttribute("aria-label", t("Copy code"));
-  bar.append(name, copy);
-  block.append(bar, preformatted(text, t("Code")));
+  const code = preformatted(text, t("Code"));
+  bar.append(
+    name,
+    button(t("Insert"), "insertCode", t("Insert code at the cursor")),
+    button(t("Copy"), "copyCode", t("Copy code")),
+  );
+  block.append(bar, code);
+  highlight(text, name.textContent.toLowerCase(), (html) => {
+    code.replaceChildren(
+      DOMPurify.sanitize(html, { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true }),
+    );
+  });
   return block;
 }
 
