@@ -50,6 +50,7 @@ import type { SessionNode } from "./features/sessions/sessionRows";
 import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
 import { DiffContents } from "./features/review/diffContents";
+import { baseUri, proposedUri } from "./features/review/diffUris";
 import { watchContextKeys } from "./features/status/contextKeys";
 import { SpokenProgress } from "./features/status/spokenProgress";
 import { showModelItem, showStatusItems } from "./features/status/status";
@@ -117,6 +118,17 @@ export function activate(context: vscode.ExtensionContext): void {
     promptBox,
     chosenModels,
     (session, prompt) => rewinds.rewind(session, prompt),
+    {
+      read: async (sessionId, file) => {
+        const sides = [baseUri(sessionId, file), proposedUri(sessionId, file)];
+        const [base, proposed] = await Promise.all(sides.map((uri) => diffContents.read(uri)));
+        return [base?.text ?? "", proposed?.text ?? ""];
+      },
+      decide: async (decision, params) => {
+        await review.decide(decision, params);
+        await diffs.removeDecidedFiles();
+      },
+    },
   );
   const spokenProgress = new SpokenProgress(store, isSeen, (sessionId) => runs.stop(sessionId));
   conversation.onDidChangeVisibility(() => {

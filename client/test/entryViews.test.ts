@@ -62,6 +62,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
       command: whole(""),
       body: whole("Error: no such file"),
       showsEnd: false,
+      hasChanges: false,
     },
     { kind: "end", title: "Stopped by you.", body: whole(""), record: "1 of 2 steps." },
   ]);

@@ -112,6 +112,22 @@ editorTest("at the end, a card offers what to do next: review the changes", asyn
   await picture(page, "conversation-end");
 });
 
+editorTest("an edit unfolds to its diff, in which the change can be rejected", async ({ page }) => {
+  const call = inView(page, ".entry.tool", { hasText: "Edit greet.py" });
+  await call.locator("summary").click();
+  const rows = async () => (await call.locator(".change pre > span").allInnerTexts()).map((row) => row.trim());
+  const isShown = () =>
+    page.until("the diff", async () => (await rows()).join("|") === "- print('Hello')|+ print('Good day')");
+  await isShown();
+  assert.deepEqual(await call.locator(".added .word").allInnerTexts(), ["Good day"]);
+  await picture(page, "conversation-diff");
+  await call.getByRole("button", { name: "Reject the change, Line 2" }).click();
+  await appears(page, ".changes .note", "Nothing is left to review in this file.");
+  await page.runCommand("Agent: Undo Review");
+  await isShown();
+  await call.locator("summary").click();
+});
+
 /** The heights of the rows of tables, in lines of text. */
 const rowHeights = (rows) =>
   rows.map((row) => row.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(row).lineHeight));

@@ -30,6 +30,8 @@ export type Entry = Readonly<
       kind: "tool";
       id: string;
       name: string;
+      /** Whether it is a call that proposes changes to a file. */
+      isEdit: boolean;
       title: string;
       locations: readonly { uri: string; line: number | null }[];
       /** The output of its command so far; see `OUTPUT_LIMIT`. */
@@ -238,8 +240,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     }
     case "tool_started": {
-      const { toolCallId: id, name, title, locations } = event;
-      session.entries.push({ ...toolEntry(name, title, "running"), id, locations });
+      const { toolCallId: id, name, title, locations, toolKind } = event;
+      const isEdit = toolKind === "edit" || toolKind === "delete" || toolKind === "move";
+      session.entries.push({ ...toolEntry(name, title, "running"), id, isEdit, locations });
       break;
     }
     case "step_began":
@@ -379,7 +382,7 @@ function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
 
 function toolEntry(name: string, title: string, outcome: ToolEntry["outcome"]): ToolEntry {
   const nothing = { output: "", result: "", planUpdate: null, failure: "" };
-  return { kind: "tool", id: "", name, title, locations: [], outcome, ...nothing };
+  return { kind: "tool", id: "", name, isEdit: false, title, locations: [], outcome, ...nothing };
 }
 
 /** Replaces the last entry of a tool call with one that has these changes. Does nothing if there is none. */

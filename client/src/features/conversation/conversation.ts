@@ -1,16 +1,15 @@
 // The conversation in webviews: a view in a side bar, and at most one editor. Both show the active session.
 
 import { t } from "@vscode/l10n";
-import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
 import type { ConversationActions } from "./conversationActions";
+import { changeViews, fileOfEntry, type Changes } from "./changeViews";
 import { aboveTyped } from "./drafts";
-import { EntryFeed } from "./entryFeed";
 import { wholeText } from "./entryViews";
-import { parseIntention, type Intention, type StateView, type Update } from "./messages";
+import { parseIntention, type Intention, type StateView } from "./messages";
 import { entriesWith, isMessage, messageFrom } from "./navigation";
-import { pageHtml } from "./page";
+import { loadPage, markUnloaded, post, type Page } from "./webviewPage";
 import { mentionsOf } from "../../context/contextItems";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
@@ -28,16 +27,6 @@ const VIEW = "fairlead.conversation";
 /** The type of the editor with the conversation, by which VS Code restores it after a reload. */
 const EDITOR = "fairlead.conversationEditor";
 const REDRAW_MS = 60;
-
-/** A webview with the conversation. */
-interface Page {
-  readonly webview: vscode.Webview;
-  readonly feed: EntryFeed;
-  /** The state that the webview has, as JSON; empty if it has none. */
-  state: string;
-  /** Whether its page is loaded and gets updates. */
-  isReady: boolean;
-}
 
 export class Conversation implements vscode.Disposable {
   private readonly visibility = new vscode.EventEmitter<void>();
@@ -63,6 +52,7 @@ export class Conversation implements vscode.Disposable {
     private readonly box: PromptBox,
     private readonly models: ChosenModels,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
+    private readonly changes: Changes,
   ) {
     // after a change of another session, that may have become the active one, or wait for the user
     const isRelevant = (change: Change, session: Session): boolean =>
@@ -235,9 +225,7 @@ export class Conversation implements vscode.Disposable {
   }
 
   private attach(webview: vscode.Webview, owner: vscode.WebviewView | vscode.WebviewPanel): Page {
-    const dist = vscode.Uri.joinPath(this.extension, "dist");
-    const source = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
-    const page: Page = { webview, feed: new EntryFeed(relative), state: "", isReady: false };
+    const page = loadPage(webview, this.extension);
     this.pages.add(page);
     const subscription = webview.onDidReceiveMessage((message: unknown) => {
       const intention = parseIntention(message);
@@ -250,15 +238,6 @@ export class Conversation implements vscode.Disposable {
         this.visibility.fire();
       }
       subscription.dispose();
-    });
-    webview.options = { enableScripts: true, localResourceRoots: [dist] };
-    webview.html = pageHtml({
-      script: source("conversation.js"),
-      codeScript: source("conversation-code.js"),
-      style: source("conversation-style.css"),
-      cspSource: webview.cspSource,
-      nonce: randomBytes(16).toString("hex"),
-      ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
     });
     return page;
   }
@@ -293,6 +272,21 @@ export class Conversation implements vscode.Disposable {
       case "reveal":
         this.reveal(page, intention.entry);
         return;
+      case "showChanges":
+        page.unfolded.add(intention.entry);
+        await this.postChanges(page, intention.entry);
+        return;
+      case "decide": {
+        const session = this.store.active;
+        const file = session && fileOfEntry(session, intention.entry);
+        // the change may have been decided elsewhere
+        if (!file) return;
+        const hunk = file.hunks.find(({ id }) => id === intention.change)?.id;
+        if (intention.change !== "" && hunk === undefined) return;
+        const target = hunk === undefined ? { uri: file.uri } : { uri: file.uri, hunk };
+        await this.changes.decide(intention.isAccepted ? "accept" : "reject", { sessionId: session.id, target });
+        return;
+      }
       case "listMessages":
         await this.goToMessage();
         return;
@@ -373,10 +367,21 @@ export class Conversation implements vscode.Disposable {
     for (const page of this.pages) {
       if (!page.isReady) continue;
       const entries = page.feed.next(session);
+      if (entries?.isNew) page.unfolded.clear();
       if (entries) post(page, entries);
+      if (session?.edits !== page.edits) {
+        page.edits = session?.edits;
+        for (const entry of page.unfolded) void this.postChanges(page, entry);
+      }
       this.postState(page, state);
     }
   };
+
+  private async postChanges(page: Page, entry: number): Promise<void> {
+    const session = this.store.active;
+    const changes = session ? await changeViews(session, entry, this.changes) : [];
+    if (session === this.store.active) post(page, { kind: "changes", entry, changes });
+  }
 
   private postState(page: Page, state: StateView): void {
     const text = JSON.stringify(state);
@@ -394,17 +399,4 @@ export class Conversation implements vscode.Disposable {
     };
     return cardsOf(this.store.active, windowState, relative, this.store.sessions);
   }
-}
-
-/**
- * Notes that a webview has no content: VS Code has discarded its page because it is hidden, or has just loaded the page
- * again because it is shown.
- */
-function markUnloaded(page: Page): void {
-  Object.assign(page, { isReady: false, state: "" });
-  page.feed.reset();
-}
-
-function post({ webview }: Page, update: Update): void {
-  void webview.postMessage(update);
 }

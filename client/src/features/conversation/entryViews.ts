@@ -140,7 +140,8 @@ function toolView(tool: ToolEntry, session: Session): EntryView {
   const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
   const showsEnd = COMMAND_TOOLS.has(tool.name);
   const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
-  return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd };
+  const hasChanges = tool.isEdit && state === "ok" && place !== null;
+  return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd, hasChanges };
 }
 
 function toolBody(tool: ToolEntry): string {

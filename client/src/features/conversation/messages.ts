@@ -45,11 +45,27 @@ export type EntryView =
       readonly body: ShownText;
       /** Whether the body is cut at its start instead of its end, and opens scrolled to its end. */
       readonly showsEnd: boolean;
+      /** Whether it proposed a change, which the page asks for when the user unfolds the call. */
+      readonly hasChanges: boolean;
     }
   | { readonly kind: "note"; readonly text: string }
   | { readonly kind: "context"; readonly title: string; readonly body: ShownText }
   | { readonly kind: "rules"; readonly files: readonly { readonly place: Place; readonly label: string }[] }
   | { readonly kind: "end"; readonly title: string; readonly body: ShownText; readonly record: string };
+
+/** A proposed change below the call that made it. */
+export interface ChangeView {
+  /** The hunk; empty for a file that is decided as a whole. */
+  readonly id: string;
+  readonly title: string;
+  readonly rows: readonly {
+    readonly mark: "-" | "+";
+    /** `isChanged`: the other side lacks it. */
+    readonly parts: readonly { readonly text: string; readonly isChanged: boolean }[];
+  }[];
+  /** How many more rows there are. */
+  readonly omitted: number;
+}
 
 /** Something that waits for the user, or that the user can do next, with buttons. */
 export interface CardView {
@@ -135,6 +151,8 @@ export type Update =
   | { readonly kind: "reveal"; readonly entry: number | null }
   /** The indexes of the entries that contain a text, in ascending order. */
   | { readonly kind: "found"; readonly request: number; readonly entries: readonly number[] }
+  /** The undecided changes to the file that an entry changed, whenever they change after they were asked for. */
+  | { readonly kind: "changes"; readonly entry: number; readonly changes: readonly ChangeView[] }
   /** Let the user find a text. */
   | { readonly kind: "find" }
   /** Scroll to the user's previous (-1) or next (1) message. */
@@ -152,6 +170,10 @@ export type Intention =
   | { readonly kind: "find"; readonly request: number; readonly text: string }
   /** Draw an entry and scroll to it. */
   | { readonly kind: "reveal"; readonly entry: number }
+  /** Send the changes that an entry proposed, now and whenever they change. */
+  | { readonly kind: "showChanges"; readonly entry: number }
+  /** Accept or reject a change of an entry. */
+  | { readonly kind: "decide"; readonly entry: number; readonly change: string; readonly isAccepted: boolean }
   /** List the user's messages, and scroll to the one that the user chooses. */
   | { readonly kind: "listMessages" }
   | { readonly kind: "press"; readonly card: string; readonly button: number }
@@ -192,6 +214,7 @@ const isText: Predicate = (value) => typeof value === "string" && value.length <
 const isTypedText: Predicate = (value) => typeof value === "string";
 const isList: Predicate = (value) => Array.isArray(value) && value.length <= 1000 && value.every(isText);
 const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isFlag: Predicate = (value) => typeof value === "boolean";
 const isDirection: Predicate = (value) => value === -1 || value === 1;
 const isMode: Predicate = (value) => value === "agent" || value === "plan" || value === "ask";
 const isChip: Predicate = (value) =>
@@ -211,6 +234,8 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   jump: { from: isIndex, by: isDirection },
   find: { request: isIndex, text: isText },
   reveal: { entry: isIndex },
+  showChanges: { entry: isIndex },
+  decide: { entry: isIndex, change: isText, isAccepted: isFlag },
   listMessages: {},
   press: { card: isText, button: isIndex },
   answer: { card: isText, text: isTypedText },

@@ -1,7 +1,7 @@
 // Draws one entry of the conversation, and draws it again when it has changed.
 
 import { t } from "@vscode/l10n";
-import type { EntryView, Place, ShownText } from "../messages";
+import type { ChangeView, EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 import { redrawOutput } from "./output";
@@ -44,6 +44,13 @@ export class EntryElement {
     const details = this.element.querySelector("details");
     // a failed call unfolds, so that the user sees the reason
     if (details) details.open = isOpen !== undefined && wasFailed === isFailed(view) ? isOpen : isFailed(view);
+  }
+
+  /** Draws the changes that a call proposed, which the page has asked for. */
+  showChanges(changes: readonly ChangeView[]): void {
+    const none = element("p", "note", t("Nothing is left to review in this file."));
+    const box = this.element.querySelector(".changes");
+    box?.replaceChildren(...(changes.length > 0 ? changes.map(changePart) : [none]));
   }
 
   private draw(): void {
@@ -118,7 +125,8 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
 
 function toolPart(view: ToolView): HTMLElement {
   const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
-  if (view.body.text === "" && view.command.text === "") return element("div", "line", toolHead(view), ...open);
+  if (view.body.text === "" && view.command.text === "" && !view.hasChanges)
+    return element("div", "line", toolHead(view), ...open);
   const output = preformatted(view.body.text, t("Output"));
   output.classList.add("output");
   output.classList.toggle("shows-end", view.showsEnd);
@@ -128,10 +136,31 @@ function toolPart(view: ToolView): HTMLElement {
   if (view.state !== "running") linkPlaces(output);
   const rest = element("div", "rest", ...toolOmission(view));
   const result = view.body.text === "" ? [] : view.showsEnd ? [rest, output] : [output, rest];
-  const part = folded(toolHead(view), ...commandPart(view.command), ...result);
+  const changes = view.hasChanges ? [element("div", "changes")] : [];
+  const part = folded(toolHead(view), ...commandPart(view.command), ...changes, ...result);
   part.open = isFailed(view);
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }
+
+function changePart({ id, title, rows, omitted }: ChangeView): HTMLElement {
+  const code = preformatted("", title);
+  code.append(
+    ...rows.map(({ mark: side, parts: words }) => {
+      const marked = words.map(({ text, isChanged }) => (isChanged ? element("span", "word", text) : text));
+      return element("span", side === "+" ? "added" : "removed", `${side} `, ...marked, "\n");
+    }),
+  );
+  const more = omitted > 0 ? [element("p", "omission", t("{0} more lines.", omitted.toLocaleString("en")))] : [];
+  const bar = element("div", "bar", element("span", "", title), decision("accept", title), decision("reject", title));
+  const change = element("div", "change", bar, code, ...more);
+  change.dataset.change = id;
+  return change;
+}
+
+const decision = (action: "accept" | "reject", title: string): HTMLButtonElement =>
+  action === "accept"
+    ? button(t("Accept"), "acceptChange", t("Accept the change, {0}", title))
+    : button(t("Reject"), "rejectChange", t("Reject the change, {0}", title));
 
 function commandPart(command: ShownText): Node[] {
   return command.text === "" ? [] : [preformatted(command.text, t("Command")), ...omission(command)];

@@ -157,6 +157,11 @@ export class Log {
     return this.entries.get(index)?.element;
   }
 
+  /** Draws the changes that an entry proposed. */
+  showChanges({ entry, changes }: Extract<Update, { kind: "changes" }>): void {
+    this.entries.get(entry)?.showChanges(changes);
+  }
+
   /** Scrolls to a part of an entry that is drawn, in the list and in what scrolls inside of it, unless it is in sight. */
   scrollToRange(range: Range): void {
     let box = range.startContainer.parentElement;

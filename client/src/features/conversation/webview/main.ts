@@ -119,7 +119,10 @@ function onClick(event: MouseEvent): void {
   } else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
   else if (action === "rewind" && entry !== undefined) send({ kind: "rewind", entry });
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
-  else if (action === "earlier") log.showEarlier();
+  else if ((action === "acceptChange" || action === "rejectChange") && entry !== undefined) {
+    const change = target.closest<HTMLElement>("[data-change]")?.dataset.change ?? "";
+    send({ kind: "decide", entry, change, isAccepted: action === "acceptChange" });
+  } else if (action === "earlier") log.showEarlier();
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
   else if (action === "send") prompt.submit();
   else if (action === "latest") log.scrollToEnd();
@@ -157,6 +160,13 @@ function onKey(event: KeyboardEvent): void {
   event.stopPropagation();
 }
 
+/** Asks for the changes of a call that is unfolded. */
+function onToggle({ target }: Event): void {
+  if (!(target instanceof HTMLDetailsElement) || !target.open || !target.querySelector(".changes")) return;
+  const entry = log.entryOf(target);
+  if (entry !== undefined) send({ kind: "showChanges", entry });
+}
+
 function onSubmit(event: SubmitEvent): void {
   event.preventDefault();
   const form = event.target instanceof HTMLFormElement ? event.target : undefined;
@@ -168,6 +178,8 @@ function onSubmit(event: SubmitEvent): void {
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
 document.addEventListener("keydown", onKey);
+// the event of an element does not bubble
+document.addEventListener("toggle", onToggle, true);
 window.addEventListener("focus", () => {
   // VS Code focuses the page, but the user wants to type into the prompt
   if (document.activeElement === document.body) prompt.focus();
@@ -195,6 +207,9 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
     case "reveal":
       place.textContent = log.reveal(data.entry);
       if (data.entry !== null) find.revealed(data.entry);
+      return;
+    case "changes":
+      log.showChanges(data);
       return;
     case "found":
       find.show(data);
