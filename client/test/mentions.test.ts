@@ -39,6 +39,7 @@ test("in a language without spaces, a mention begins and ends between the words"
   assert.deepEqual(mentionsIn("Öffne #größe.ts und Menü#a"), [{ kind: "path", paths: ["größe.ts"] }]);
   assert.deepEqual(mentionsIn("ดูที่#changes"), [{ kind: "changes" }]);
   assert.deepEqual(mentionsIn("#cafe\u0301.ts"), [{ kind: "path", paths: ["cafe\u0301.ts"] }]);
+  assert.deepEqual(mentionsIn("@src/a.ts, not a@b.ts"), [{ kind: "path", paths: ["src/a.ts,", "src/a.ts"] }]);
   assert.deepEqual(mentions("解释#src/a"), ["#src/a.ts", "#src/app", "#src/app/main.ts"]);
 });
 

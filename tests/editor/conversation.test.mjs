@@ -201,7 +201,7 @@ editorTest(
     await picture(page, "conversation-completion");
     await page.press("Enter");
     assert.equal(await typed(page), "/ask about #greet.py ");
-    await page.insertText("#gre");
+    await page.insertText("@gre");
     await row("#greet.py").waitFor();
     await page.press("Escape");
     assert.equal(await row("#greet.py").count(), 0);
@@ -367,6 +367,10 @@ editorTest("files that are dropped from the Explorer become mentions at the curs
   await page.toast("Only files and folders in the workspace can be mentioned.");
   await page.runCommand("Notifications: Clear All Notifications"); // the notification covers the prompt
   assert.equal(await typed(page), text);
+  await inView(page, "textarea").fill("");
+  await inView(page, "button[data-action=attach]").click();
+  await page.pick("greet.py");
+  await page.until("the mention", async () => (await typed(page)).trim() === "#greet.py");
   await inView(page, "textarea").fill("");
 });
 

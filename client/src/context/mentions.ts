@@ -1,5 +1,5 @@
-// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`.
-// Pure.
+// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`. An
+// `@` means the same as the `#`. Pure.
 
 export const KEYWORDS = ["selection", "problems", "changes"] as const;
 export type Keyword = (typeof KEYWORDS)[number];
@@ -14,8 +14,8 @@ export type Mention =
 
 // not after a Latin letter (also one with combining marks), a digit or a sign that opens nothing, so that neither `C#`
 // nor the fragment of a URL counts
-const MENTION = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)#(file:)?(?:"([^"\n]+)"|([^\s"#]+))/gu;
-const UNFINISHED = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)#(file:)?(?:"([^"\n]*)|([^\s"#]*))$/u;
+const MENTION = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)[#@](file:)?(?:"([^"\n]+)"|([^\s"#]+))/gu;
+const UNFINISHED = /(?<!(?:(?![([{"'])[!-~]|\p{sc=Latin})\p{M}*)[#@](file:)?(?:"([^"\n]*)|([^\s"#]*))$/u;
 const PUNCTUATION = /[.,;:!?)\]}'"]$/;
 /**
  * Where a path may end in a text without spaces: between a name in Latin letters and another script, and before
@@ -78,9 +78,9 @@ function cleanPath(path: string): string {
 
 /** A mention that the user is typing at the end of a text. */
 export interface Unfinished {
-  /** The position of its `#`. */
+  /** The position of its `#` or `@`. */
   readonly start: number;
-  /** What follows the `#`, without `file:` and the quotation mark. */
+  /** What follows that sign, without `file:` and the quotation mark. */
   readonly typed: string;
   /** Whether it can only be a file or folder, not a keyword. */
   readonly isFile: boolean;

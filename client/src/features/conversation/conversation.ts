@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
 import type { ConversationActions } from "./conversationActions";
+import { chooseFiles } from "./attachments";
 import { changeViews, fileOfEntry, type Changes } from "./changeViews";
 import { aboveTyped } from "./drafts";
 import { wholeText } from "./entryViews";
@@ -30,7 +31,7 @@ const REDRAW_MS = 60;
 
 export class Conversation implements vscode.Disposable {
   private readonly visibility = new vscode.EventEmitter<void>();
-  /** Fires when the view is created, shown, hidden or disposed. The editor does not count. */
+  /** Fires when the view or the editor is created, shown, hidden or disposed. */
   readonly onDidChangeVisibility = this.visibility.event;
   private readonly pages = new Set<Page>();
   private readonly idOf = objectIds();
@@ -98,9 +99,9 @@ export class Conversation implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
-  /** Whether the user sees this session in the view. The editor does not count. */
+  /** Whether the user sees this session in the view or in the editor. */
   shows(sessionId: string): boolean {
-    return this.view?.visible === true && this.store.active?.id === sessionId;
+    return (this.view?.visible === true || this.editor?.visible === true) && this.store.active?.id === sessionId;
   }
 
   /**
@@ -206,11 +207,14 @@ export class Conversation implements vscode.Disposable {
     this.editor = panel;
     panel.onDidDispose(() => {
       if (this.editor === panel) this.editor = undefined;
+      this.visibility.fire();
     });
     const page = this.attach(panel.webview, panel);
     panel.onDidChangeViewState(() => {
       if (!panel.visible) markUnloaded(page);
+      this.visibility.fire();
     });
+    this.visibility.fire();
   }
 
   private attachView(view: vscode.WebviewView): void {
@@ -326,6 +330,9 @@ export class Conversation implements vscode.Disposable {
         else void showInformation(t("Only files and folders in the workspace can be mentioned."));
         return;
       }
+      case "attach":
+        await this.attachFiles(page);
+        return;
       case "addPicture":
         if (!this.box.addPicture(intention.name, intention.data, intention.thumbnail))
           void showError(t("The limit for a task is 10 pictures and 20 MB in total."));
@@ -376,6 +383,16 @@ export class Conversation implements vscode.Disposable {
       this.postState(page, state);
     }
   };
+
+  /** Lets the user choose files. Those in the workspace are mentioned; other pictures are sent with the next task. */
+  private async attachFiles(page: Page): Promise<void> {
+    const { mentions, pictures, others } = await chooseFiles();
+    if (mentions !== undefined) post(page, { kind: "insert", text: mentions });
+    const added = pictures.filter(({ name, data }) => this.box.addPicture(name, data, ""));
+    if (others > 0 || added.length < pictures.length)
+      void showInformation(t("Only files in the workspace, and up to 10 pictures of 5 MB, can be attached."));
+    this.draw();
+  }
 
   private async postChanges(page: Page, entry: number): Promise<void> {
     const session = this.store.active;

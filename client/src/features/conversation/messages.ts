@@ -197,6 +197,8 @@ export type Intention =
   | { readonly kind: "complete"; readonly request: number; readonly text: string }
   /** Send a picture with the next task: its bytes as base64, and a small version as a `data:` URL or empty. */
   | { readonly kind: "addPicture"; readonly name: string; readonly data: string; readonly thumbnail: string }
+  /** Let the user choose files, to mention them or to send them as pictures. */
+  | { readonly kind: "attach" }
   /** Mention what was dropped on the prompt. */
   | { readonly kind: "drop"; readonly uris: readonly string[] }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
@@ -252,6 +254,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   draft: { text: isTypedText },
   complete: { request: isIndex, text: isText },
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
+  attach: {},
   drop: { uris: isList },
   removeChip: { chip: isChip },
   chooseModel: {},

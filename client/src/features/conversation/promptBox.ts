@@ -110,7 +110,7 @@ export class PromptBox {
   async completionsOf(text: string): Promise<CompletionView[]> {
     const commands = slashCompletions(text);
     if (commands) return commands;
-    if (!text.includes("#")) return [];
+    if (!/[#@]/.test(text)) return [];
     return completionsAt(text, await this.mentionable())
       .filter(({ isExact }) => !isExact)
       .map((completion) => ({

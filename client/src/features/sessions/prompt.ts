@@ -57,7 +57,7 @@ export class Prompts {
     const onValue = (): void => {
       this.draft = pick.value;
       updateRows();
-      if (pick.value.includes("#")) void loadMentionable();
+      if (/[#@]/.test(pick.value)) void loadMentionable();
     };
     const completeWith = (chosen: PromptChoice | undefined): boolean => {
       const completed = completedText(pick.value, chosen, rows);

@@ -131,7 +131,8 @@ function onClick(event: MouseEvent): void {
   else if (action === "closeFind") find.close();
   else if (action === "previousMessage") jump(-1);
   else if (action === "nextMessage") jump(1);
-  else if (action === "stop" || action === "chooseModel" || action === "listMessages") send({ kind: action });
+  else if (action === "stop" || action === "chooseModel" || action === "listMessages" || action === "attach")
+    send({ kind: action });
   else if (action === "removeChip" && chip !== undefined) {
     send({ kind: "removeChip", chip: chip as ChipView["id"] });
     prompt.focus();

@@ -58,7 +58,9 @@ export class Prompt {
     });
     this.notice.setAttribute("role", "status");
     const buttons = element("div", "buttons", this.stopButton, this.sendButton);
-    const row = element("div", "row", this.mode, this.model, buttons);
+    const attach = button("+", "attach", t("Attach files and pictures"));
+    attach.title = t("Attach files and pictures");
+    const row = element("div", "row", attach, this.mode, this.model, buttons);
     const parts = [this.chips, this.list.element, this.input, this.notice, row, this.spent];
     this.element = element("div", "prompt-box", ...parts);
     this.input.addEventListener("paste", (event) => {
@@ -195,7 +197,7 @@ export class Prompt {
     this.notice.textContent = "";
     this.save();
     const before = this.beforeCursor;
-    const isCompletable = /^\/[a-z]*$/.test(before) || /#[^#\n]*$/.test(before);
+    const isCompletable = /^\/[a-z]*$/.test(before) || /[#@][^#@\n]*$/.test(before);
     this.lastRequest += 1;
     this.completed = before;
     if (isCompletable) this.send({ kind: "complete", request: this.lastRequest, text: before });
