@@ -197,7 +197,7 @@ test("docs/faults.md 41: a message from the webview is an intention only if each
     { kind: "send", text: "x", mode: "ask" },
     // the server refuses such a long text with a message; if it were ignored here, it would be lost without a message
     { kind: "send", text: "x".repeat(1_000_001), mode: "agent" },
-    { kind: "draft", text: "x".repeat(1_000_001) },
+    { kind: "draft", session: "s", text: "x".repeat(1_000_001) },
     { kind: "answer", card: "#1", text: "x".repeat(1_000_001) },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "data:image/png;base64,iVBORw0KGgo=" },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "" },

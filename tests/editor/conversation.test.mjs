@@ -423,13 +423,17 @@ editorTest("the chips show only what is sent with a task", async ({ page, worksp
   await chips(); // without the file, no line of it is sent
 });
 
-editorTest("a new session begins empty, and earlier sessions remain", async ({ page }) => {
+editorTest("a new session begins empty, and earlier sessions remain with what was typed", async ({ page }) => {
+  await inView(page, "textarea").fill("For later");
   await page.runCommand("Agent: New Session");
   await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);
+  await page.until("an empty prompt", async () => (await typed(page)) === "");
   await picture(page, "conversation-new");
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");
   await appears(page, ".answer", "Third answer");
+  await page.until("the text again", async () => (await typed(page)) === "For later");
+  await inView(page, "textarea").fill("");
 });
 
 editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {

@@ -126,8 +126,9 @@ export class Conversation implements vscode.Disposable {
    * Shows the view if the editor is not visible. If no page is loaded, the text becomes a part of the draft.
    */
   async offer(text: string): Promise<void> {
+    this.draw(); // so that the pages show the session that the text is for
     const ready = [...this.pages].filter(({ isReady }) => isReady);
-    if (ready.length === 0) await this.box.setDraft(aboveTyped(text, this.box.draft));
+    if (ready.length === 0) await this.box.setDraft(this.shownId, aboveTyped(text, this.box.draft(this.shownId)));
     for (const page of ready) post(page, { kind: "edit", text });
     if (!this.editor?.visible) await this.show();
   }
@@ -252,7 +253,6 @@ export class Conversation implements vscode.Disposable {
         markUnloaded(page);
         page.isReady = true;
         this.draw();
-        post(page, { kind: "draft", text: this.box.draft });
         this.box.onShown();
         if (this.isFocusWanted && page.webview === this.view?.webview) await this.show();
         this.revealWanted();
@@ -302,7 +302,7 @@ export class Conversation implements vscode.Disposable {
         return;
       }
       case "draft":
-        await this.box.setDraft(intention.text);
+        await this.box.setDraft(intention.session, intention.text);
         return;
       case "edit": {
         const entry = this.store.active?.entries[intention.entry];
@@ -339,7 +339,7 @@ export class Conversation implements vscode.Disposable {
         this.draw();
         return;
       case "send": {
-        await this.box.setDraft("");
+        await this.box.setDraft(this.shownId, "");
         const [pictures, putPicturesBack] = this.box.takePictures();
         const [omissions, putOmissionsBack] = this.box.takeOmissions();
         const putBack = (): void => {
@@ -352,7 +352,7 @@ export class Conversation implements vscode.Disposable {
         if (!(await isSent)) {
           putBack();
           // saved too, because a page that is hidden meanwhile does not get the message
-          if (this.box.draft === "") await this.box.setDraft(intention.text);
+          if (this.box.draft(this.shownId) === "") await this.box.setDraft(this.shownId, intention.text);
           post(page, { kind: "draft", text: intention.text });
           this.draw();
         }
@@ -373,6 +373,7 @@ export class Conversation implements vscode.Disposable {
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
     for (const page of this.pages) {
       if (!page.isReady) continue;
+      this.postDraft(page);
       const entries = page.feed.next(session);
       if (entries?.isNew) page.unfolded.clear();
       if (entries) post(page, entries);
@@ -392,6 +393,23 @@ export class Conversation implements vscode.Disposable {
     if (others > 0 || added.length < pictures.length)
       void showInformation(t("Only files in the workspace, and up to 10 pictures of 5 MB, can be attached."));
     this.draw();
+  }
+
+  /** The id of the shown session; empty if there is none. */
+  private get shownId(): string {
+    return this.store.active?.id ?? "";
+  }
+
+  /** Sends a page the draft of the session that it shows from now on. */
+  private postDraft(page: Page): void {
+    const { session, isStarting } = page;
+    if (session === this.shownId) return;
+    Object.assign(page, { session: this.shownId, isStarting: this.store.active?.isStarting === true });
+    // what was typed while the session started belongs to the session
+    const typed = isStarting && session !== undefined ? this.box.draft(session) : "";
+    if (session !== undefined && typed !== "") void this.box.setDraft(session, "");
+    const draft = aboveTyped(this.box.draft(this.shownId), typed);
+    post(page, { kind: "session", id: this.shownId, draft });
   }
 
   private async postChanges(page: Page, entry: number): Promise<void> {

@@ -137,10 +137,9 @@ export type Update =
       /** The new and the changed entries, by ascending index. */
       readonly changed: readonly (readonly [index: number, entry: EntryView])[];
     }
-  /**
-   * A text that was not sent: from an earlier page, or because the task did not start. It never replaces what the user
-   * has typed.
-   */
+  /** Another session is shown, or the first one of this page. The draft is what was typed there but not sent. */
+  | { readonly kind: "session"; readonly id: string; readonly draft: string }
+  /** A text that was not sent, because the task did not start. It never replaces what the user has typed. */
   | { readonly kind: "draft"; readonly text: string }
   /** Put this text into the prompt, above what the user has typed. */
   | { readonly kind: "edit"; readonly text: string }
@@ -193,7 +192,7 @@ export type Intention =
   | { readonly kind: "insertText"; readonly text: string }
   | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
   | { readonly kind: "stop" }
-  | { readonly kind: "draft"; readonly text: string }
+  | { readonly kind: "draft"; readonly session: string; readonly text: string }
   | { readonly kind: "complete"; readonly request: number; readonly text: string }
   /** Send a picture with the next task: its bytes as base64, and a small version as a `data:` URL or empty. */
   | { readonly kind: "addPicture"; readonly name: string; readonly data: string; readonly thumbnail: string }
@@ -251,7 +250,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   insertText: { text: isText },
   send: { text: isTypedText, mode: isMode },
   stop: {},
-  draft: { text: isTypedText },
+  draft: { session: isText, text: isTypedText },
   complete: { request: isIndex, text: isText },
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },
   attach: {},

@@ -11,7 +11,7 @@ import { activeFile, isEditorContextOn, openUris, type Omission } from "../../co
 import { workspacePath } from "../../ui/folders";
 import type { ImageItem } from "../../wire/protocol";
 
-const DRAFT_KEY = "fairlead.conversationDraft";
+const DRAFTS_KEY = "fairlead.conversationDrafts";
 const MAX_PICTURES = 10;
 /** The maximum length of all pictures of a task together, as base64. The server checks it too. */
 const MAX_DATA = (20 * 1024 * 1024 * 4) / 3;
@@ -43,15 +43,20 @@ export class PromptBox {
     this.onOpen();
   }
 
-  /** The text that was typed but not sent. */
-  get draft(): string {
-    return this.memory.get(DRAFT_KEY, "");
+  /** The text that was typed but not sent in a session; `sessionId` is empty if none was shown. */
+  draft(sessionId: string): string {
+    return this.drafts[sessionId] ?? "";
   }
 
   /** Saves the text that was typed but not sent. An empty text removes it. */
-  async setDraft(text: string): Promise<void> {
-    if (this.draft === "" && text !== "") this.onOpen();
-    await this.memory.update(DRAFT_KEY, text === "" ? undefined : text);
+  async setDraft(sessionId: string, text: string): Promise<void> {
+    if (this.draft(sessionId) === "" && text !== "") this.onOpen();
+    const others = Object.entries(this.drafts).filter(([id]) => id !== sessionId);
+    await this.memory.update(DRAFTS_KEY, Object.fromEntries(text === "" ? others : [...others, [sessionId, text]]));
+  }
+
+  private get drafts(): Readonly<Record<string, string>> {
+    return this.memory.get(DRAFTS_KEY, {});
   }
 
   /** The chips: what is sent with the next task unless the user removes it. */

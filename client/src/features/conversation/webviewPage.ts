@@ -16,6 +16,10 @@ export interface Page {
   state: string;
   /** Whether its page is loaded and gets updates. */
   isReady: boolean;
+  /** The session whose draft it has; undefined if it has none. */
+  session: string | undefined;
+  /** Whether that was a placeholder, before the server had created the session. */
+  isStarting: boolean;
   /** The entries whose changes it shows, and the changes that it has. */
   readonly unfolded: Set<number>;
   edits: Edits | undefined;
@@ -35,7 +39,16 @@ export function loadPage(webview: vscode.Webview, extension: vscode.Uri): Page {
     ...(vscode.l10n.bundle && { language: vscode.env.language, texts: vscode.l10n.bundle }),
   });
   const feed = new EntryFeed(relative);
-  return { webview, feed, state: "", isReady: false, unfolded: new Set(), edits: undefined };
+  return {
+    webview,
+    feed,
+    state: "",
+    isReady: false,
+    session: undefined,
+    isStarting: false,
+    unfolded: new Set(),
+    edits: undefined,
+  };
 }
 
 /**
@@ -43,7 +56,7 @@ export function loadPage(webview: vscode.Webview, extension: vscode.Uri): Page {
  * again because it is shown.
  */
 export function markUnloaded(page: Page): void {
-  Object.assign(page, { isReady: false, state: "" });
+  Object.assign(page, { isReady: false, state: "", session: undefined });
   page.unfolded.clear();
   page.feed.reset();
 }

@@ -193,6 +193,9 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
     case "state":
       drawState(data.state);
       return;
+    case "session":
+      prompt.showSession(data.id, data.draft);
+      return;
     case "draft":
       prompt.restoreDraft(data.text);
       return;

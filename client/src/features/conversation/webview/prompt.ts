@@ -35,6 +35,8 @@ export class Prompt {
   /** The chips on the page, as JSON. */
   private drawnChips = "";
   private history: readonly string[] = [];
+  /** The session that the text is for; undefined before the extension has said it. */
+  private session: string | undefined;
   private recall: Recall | undefined;
   /** The number of the last request for completions. Answers to earlier ones are ignored. */
   private lastRequest = 0;
@@ -122,6 +124,14 @@ export class Prompt {
     // a chip's button would lose the focus if it were drawn again
     if (chips !== this.drawnChips) this.chips.replaceChildren(...prompt.chips.map(chipElement));
     this.drawnChips = chips;
+  }
+
+  /** Shows the draft of another session. What was typed before the first session was known belongs to that session. */
+  showSession(session: string, draft: string): void {
+    const isFirst = this.session === undefined;
+    this.session = session;
+    if (!isFirst || this.input.value === "") this.setText(draft);
+    else this.save();
   }
 
   /** Restores a text that was not sent, if the prompt is empty. */
@@ -250,7 +260,7 @@ export class Prompt {
   }
 
   private save(): void {
-    this.send({ kind: "draft", text: this.input.value });
+    if (this.session !== undefined) this.send({ kind: "draft", session: this.session, text: this.input.value });
   }
 }
 
