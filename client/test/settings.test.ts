@@ -8,9 +8,9 @@ interface Setting {
 }
 
 const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
-  contributes: { configuration: { properties: Readonly<Record<string, Setting>> } };
+  contributes: { configuration: readonly { properties: Readonly<Record<string, Setting>> }[] };
 };
-const settings = contributes.configuration.properties;
+const settings = Object.fromEntries(contributes.configuration.flatMap(({ properties }) => Object.entries(properties)));
 
 test("each setting of the manifest reaches the server, or is the client's own", () => {
   const declared = Object.keys(settings).map((name) => name.replace(/^fairlead\./, ""));

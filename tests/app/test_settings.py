@@ -10,9 +10,10 @@ from fairlead.code.servers.table import server_specs
 from fairlead.session.settings import PlanSettings, Settings
 from protocol.page import ROOT
 
-DECLARED: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["contributes"][
-    "configuration"
-]["properties"]
+MANIFEST: dict[str, Any] = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+DECLARED: dict[str, Any] = {
+    name: setting for group in MANIFEST["contributes"]["configuration"] for name, setting in group["properties"].items()
+}
 # each of these decides who is asked, who answers or what is run
 WIDENING = ["model", "baseUrl", "python", "replay", "approvals", "bash.allow", "bash.deny", "bash.passVariables"]
 WIDENING += ["secrets.allow", "smallModel.endpoint", "smallModel.model"]
