@@ -143,7 +143,8 @@ export function activate(context: vscode.ExtensionContext): void {
   server = agent;
 
   const planView = new PlanView(store, planEdits, warm);
-  const trees = [editsView, planView, new SessionsView(store)];
+  const sessionsView = new SessionsView(store);
+  const trees = [editsView, planView, sessionsView];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
     await showInformation(t("That row just changed. Try again."));
@@ -181,6 +182,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     goToMessage: () => conversation.goToMessage(),
     newSession: () => conversation.newSession(),
+    findSession: () => sessions.find(),
     chooseModel: () => modelPicker.choose(),
     openConversation: () => {
       conversation.openEditor();
@@ -229,6 +231,8 @@ export function activate(context: vscode.ExtensionContext): void {
     retryRun: ({ sessionId }: WaitingNode) => runs.retryFailed(sessionId),
     showSession: ({ sessionId }: Pick<SessionNode, "sessionId">) => sessions.show(sessionId),
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
+    renameSession: (node: SessionNode) => sessions.rename(node),
+    renameFocusedSession: () => sessionsView.withFocused((node) => sessions.rename(node)),
     deleteSession: (node: SessionNode) => sessions.delete(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
     fix: (document: vscode.TextDocument, problems: vscode.Diagnostic[]) => editorTasks.fix(document, problems),

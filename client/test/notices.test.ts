@@ -97,6 +97,7 @@ test("a pause is shown with its reason until the session continues, even after a
       total: 0,
       pendingFiles: 0,
       model: { endpoint: "anthropic", model: "m", effort: "" },
+      ended: null,
       openElsewhere: false,
     },
   ]);

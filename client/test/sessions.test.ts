@@ -24,7 +24,7 @@ test("a session's row shows its state, its progress, the files to review, its ag
   const [one, two] = sessionNodes(store.listed, store.active, now);
   assert.deepEqual(
     [one?.label, one?.description, one?.icon, one?.isShown],
-    ["翻譯問候語", "1/3 · 2 files · 5 min ago", "sync~spin", true],
+    ["翻譯問候語", "shown · 1/3 · 2 files · 5 min ago", "sync~spin", true],
   );
   assert.match(one?.tooltip ?? "", /\nModel: /);
   assert.equal(one?.screenReaderLabel, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
@@ -73,6 +73,28 @@ test("the row of a session that waits for the user says so first, and a complete
   assert.deepEqual(
     sessionNodes(store.listed, undefined, now).map(({ icon }) => icon),
     ["pass", "circle-outline", "lock"],
+  );
+});
+
+test("the row of a session says how its last run ended, and a session is found by its state", () => {
+  const store = new Store();
+  const ended = ["end_turn", "cancelled", "error", "max_tokens", null];
+  const rows = ended.map((stopReason, n) => ({ ...list[1], sessionId: `s${n}`, phase: "idle", ended: stopReason }));
+  store.setRows(rows as SessionList["sessions"]);
+  const nodes = sessionNodes(store.listed, undefined, now);
+  assert.deepEqual(
+    nodes.map(({ icon, description }) => [icon, description]),
+    [
+      ["check", "6 min ago"],
+      ["circle-slash", "stopped · 6 min ago"],
+      ["error", "failed · 6 min ago"],
+      ["warning", "unfinished · 6 min ago"],
+      ["circle-outline", "6 min ago"],
+    ],
+  );
+  assert.deepEqual(
+    nodes.map(({ found }) => found.split(" · ")[0]),
+    ["finished", "stopped", "failed", "unfinished", "idle"],
   );
 });
 

@@ -129,7 +129,8 @@ editorTest("a run in a session that is not shown continues, and can be stopped f
     async () => (await page.rowActions(SESSIONS, "The first task")).join() === "Stop",
   );
   await page.rowAction(SESSIONS, "The first task", "Stop");
-  await page.rows(SESSIONS, (rows) => find(rows, "The first task").icon === "circle-outline");
+  await page.rows(SESSIONS, (rows) => find(rows, "The first task").icon === "circle-slash");
+  await page.rows(SESSIONS, described("The first task", "stopped"));
   await page.until("the second plan, unchanged", async () => (await page.viewDescription(PLAN)) === "2/2");
 });
 
@@ -141,6 +142,19 @@ editorTest("a session continues from its row, with another prompt", async ({ pag
   assert.equal(rows.length, 2);
 });
 
+editorTest("a session is renamed with F2, and found by its new name", async ({ page }) => {
+  await page.clickRow(SESSIONS, "The first task");
+  await page.rows(SESSIONS, described("The first task", "shown"));
+  await page.press("F2");
+  await page.fillInput("Greetings", { title: "Agent: Rename Session" });
+  await page.rows(SESSIONS, described("Greetings", "shown", "stopped"));
+  await page.clickRow(SESSIONS, "The second task");
+  await page.runCommand("Agent: Find Session...");
+  await page.pick("Greetings", { title: "Agent: Find Session" });
+  await page.rows(SESSIONS, described("Greetings", "shown"));
+  await picture(page, "found");
+});
+
 editorTest(
   "deleting a session asks first if undecided changes would be lost, and leaves files and the other session alone",
   async ({ page, workspace }) => {
@@ -150,7 +164,7 @@ editorTest(
     assert.match(asked.detail, /undecided changes to 2 files/);
     await picture(page, "delete");
     await page.pressDialog("Delete");
-    await page.rows(SESSIONS, (all) => all.length === 1 && all[0].name.startsWith("The first task, shown"));
+    await page.rows(SESSIONS, (all) => all.length === 1 && all[0].name.startsWith("Greetings, shown"));
     await page.until("the first plan", async () => (await page.viewDescription(PLAN)) === "0/2");
     await page.rows(CHANGES, (all) => all[0]?.label === "a.txt" && all.every(({ label }) => label !== "b.txt"));
     assert.equal(fs.readFileSync(path.join(workspace, "b.txt"), "utf8"), "two\n");
@@ -163,13 +177,13 @@ editorTest(
     await page.runCommand("View: Show Explorer");
     await page.reload();
     await page.clickTab("Conversation");
-    await page.webview().locator("h1", { hasText: "The first task" }).waitFor();
+    await page.webview().locator("h1", { hasText: "Greetings" }).waitFor();
     await page.webview().locator(".tool", { hasText: "todo" }).waitFor();
     const prompt = page.webview().locator(".prompt", { hasText: "The first task" });
     await page.until("the task in the conversation, once", async () => (await prompt.count()) === 1);
     await page.showContainer("Fairlead");
-    const rows = await page.rows(SESSIONS, described("The first task", "0/2", "1 file"));
-    assert.match(rows[0].name, /^The first task, shown/);
+    const rows = await page.rows(SESSIONS, described("Greetings", "0/2", "1 file"));
+    assert.match(rows[0].name, /^Greetings, shown/);
   },
 );
 

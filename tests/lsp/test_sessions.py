@@ -192,6 +192,23 @@ async def test_a_deleted_session_is_gone_and_the_files_stay(workspace: Path, rep
     assert list((storage / "sessions").iterdir()) == []
 
 
+async def test_the_user_renames_a_session(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """The title is one line, and is listed and saved. An empty one is refused."""
+    storage = tmp_path / "storage"
+    settings = replay({"text": "Done."})
+    options: Json = {"settings": settings, "capabilities": SHOWING, "storage": storage}
+    async with Client(workspace, **options) as client:
+        session = {"sessionId": (await client.run("Do this."))["sessionId"]}
+        refused = await client.error("agent/sessions/rename", {**session, "title": " \n"})
+        assert (refused.code, "must not be empty" in refused.message) == (-32602, True)
+        assert await client.request("agent/sessions/rename", {**session, "title": "My name\nfor it"}) is None
+        await client.until(lambda: states(client) == {"My name": "idle"})
+        assert rows(client)["My name"]["ended"] == "end_turn"
+    async with Client(workspace, **options) as client:
+        listed = (await client.request("agent/sessions/list", {}))["sessions"]
+        assert [(row["title"], row["ended"]) for row in listed] == [("My name", "end_turn")]
+
+
 async def test_a_run_that_a_shutdown_interrupted_is_paused(connect: Connect, tmp_path: Path) -> None:
     """An orderly shutdown has the same effect on a run as a kill. An idle session is restored as idle."""
     storage = tmp_path / "storage"

@@ -43,7 +43,7 @@ NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
 A_MODEL = ModelSelection("work", "模型-1", "high")
 THE_SESSIONS = (
     Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2, A_MODEL),
-    Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0),
+    Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0, ended="budget"),
     Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
 A_TRANSCRIPT = (
@@ -96,6 +96,9 @@ def requests() -> Iterator[Golden]:
     }
     yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session)
     yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
+    renamed = {"sessionId": SESSION, "title": "問候"}
+    yield _asks("sessions.rename.params", wire.RENAME_SESSION, renamed)
+    yield _answers("sessions.rename.result", wire.RENAME_SESSION, None)
     rewind = {"sessionId": SESSION, "checkpoint": 2, "scope": "everything"}
     yield _asks("sessions.rewind.params", wire.REWIND_SESSION, rewind)
     kept = HunkOutcome(FOLDER / "src/問候.py", None, "failed", "src/問候.py has changed since.")

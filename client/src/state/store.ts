@@ -123,7 +123,7 @@ export class Store {
       if (JSON.stringify(row) === JSON.stringify(session.row)) continue;
       const wasElsewhere = session.row?.openElsewhere === true;
       session.row = row;
-      session.title ||= row?.title ?? "";
+      if (row?.title) session.title = row.title;
       this.emit("list", session);
       if (wasElsewhere && row?.openElsewhere === false && this.activeId === undefined) this.show(id);
     }

@@ -110,10 +110,8 @@ export type TreeItem = Omit<vscode.TreeItem, TreeTextProperty> & Readonly<Pick<v
 export function treeItem(
   texts: Pick<Row, "label" | "description" | "tooltip" | "screenReaderLabel">,
   collapsible = vscode.TreeItemCollapsibleState.None,
-  isHighlighted = false,
 ): TreeItem {
-  const label = lineText(texts.label);
-  const item = new vscode.TreeItem({ label, highlights: isHighlighted ? [[0, label.length]] : [] }, collapsible);
+  const item = new vscode.TreeItem({ label: lineText(texts.label) }, collapsible);
   item.description = lineText(texts.description);
   item.tooltip = tooltipText(texts.tooltip);
   item.accessibilityInformation = { label: lineText(texts.screenReaderLabel) };
@@ -216,7 +214,12 @@ export async function pick<Row extends PickTexts>(
   ignoreFocusOut = false,
 ): Promise<Row | undefined> {
   const { title, placeholder = "", prompt } = texts;
-  const shown = { title: lineText(title), placeHolder: lineText(placeholder), ignoreFocusOut };
+  const shown = {
+    title: lineText(title),
+    placeHolder: lineText(placeholder),
+    ignoreFocusOut,
+    matchOnDescription: true,
+  };
   const options = { ...shown, ...(prompt !== undefined && { prompt: messageText(prompt) }) };
   return (await vscode.window.showQuickPick(rows.map(shownRow), options))?.row;
 }

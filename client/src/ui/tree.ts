@@ -112,8 +112,8 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
 }
 
 /** Makes the item of a row. */
-export function rowItem(row: Row, collapsible?: vscode.TreeItemCollapsibleState, isHighlighted = false): TreeItem {
-  const item = treeItem(row, collapsible, isHighlighted);
+export function rowItem(row: Row, collapsible?: vscode.TreeItemCollapsibleState): TreeItem {
+  const item = treeItem(row, collapsible);
   item.iconPath = new vscode.ThemeIcon(
     row.icon,
     row.color === undefined ? undefined : new vscode.ThemeColor(row.color),

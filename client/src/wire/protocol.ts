@@ -21,6 +21,7 @@ export const method = {
   listSessions: "agent/sessions/list",
   openSession: "agent/sessions/open",
   rewindSession: "agent/sessions/rewind",
+  renameSession: "agent/sessions/rename",
   deleteSession: "agent/sessions/delete",
   formerFolders: "agent/sessions/former",
   adoptSessions: "agent/sessions/adopt",
@@ -483,6 +484,11 @@ export interface SessionParams {
 
 export interface CreateSessionParams {
   readonly title?: string;
+}
+
+export interface RenameParams {
+  readonly sessionId: string;
+  readonly title: string;
 }
 
 export interface RewindParams {
@@ -1124,6 +1130,7 @@ export interface ClientRequests {
   readonly "agent/sessions/list": { params: NoParams; result: SessionList };
   readonly "agent/sessions/open": { params: SessionParams; result: OpenedSession };
   readonly "agent/sessions/rewind": { params: RewindParams; result: RewindResult };
+  readonly "agent/sessions/rename": { params: RenameParams; result: null };
   readonly "agent/sessions/delete": { params: SessionParams; result: null };
   readonly "agent/sessions/former": { params: NoParams; result: FormerFoldersResult };
   readonly "agent/sessions/adopt": { params: AdoptParams; result: AdoptResult };

@@ -352,7 +352,8 @@ export interface ChosenModel {
 export interface SessionRow {
   readonly sessionId: string;
   /**
-   * The first line of the first prompt, at most 80 characters: a longer one ends with “…”. `""` before there is one.
+   * The user's name for it, the small model's, or the first line of the first prompt, at most 80 characters: a longer
+   * one ends with “…”. `""` before there is one.
    */
   readonly title: string;
   /** When its last run started or ended (ISO 8601, UTC), or when it was created. */
@@ -370,6 +371,8 @@ export interface SessionRow {
   readonly pendingFiles: number;
   /** The model that its next run asks. */
   readonly model: ChosenModel;
+  /** The `stopReason` of its last run; `null` while it runs, and if that run was interrupted or there was none. */
+  readonly ended: string | null;
   /**
    * Another server has it open. The other fields are then as they were when this server read them, and `paused` can
    * also mean that the run continues there.

@@ -92,6 +92,7 @@ def session_row(row: Row) -> states.SessionRowWire:
         "total": row.total,
         "pendingFiles": row.pending_files,
         "model": chosen_model(row.model),
+        "ended": row.ended,
         "openElsewhere": row.open_elsewhere,
     }
 

@@ -131,6 +131,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
     return replace(
         state,
         phase="idle",
+        ended=None,
         mode=checkpoint.mode,
         plan=plan,
         versions=versions,
@@ -156,6 +157,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
     return replace(
         state,
         phase="idle",
+        ended=None,
         mode=checkpoint.mode,
         pending_feedback=PendingFeedback(
             said=(*earlier.said, *later.said),

@@ -11,7 +11,7 @@ from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
-from fairlead.messages.history import History
+from fairlead.messages.history import History, clean_text
 from fairlead.messages.parts import Note, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
 from fairlead.session.code_support import CodeSupport
@@ -238,6 +238,18 @@ class Session:
         self.publish(event)
         return queued
 
+    def rename(self, title: str) -> None:
+        """Gives the session the user's title, which the small model does not replace.
+
+        Raises:
+            WrongRequest: the title is empty.
+        """
+        name = title_of(clean_text(title))
+        if not name:
+            raise WrongRequest("A session's title must not be empty.")
+        self._title_writer.stop()
+        self._use_title(name)
+
     def discard_changes(self) -> None:
         """Discards all proposals and decisions; the user's files do not change."""
         self.files.changes = Changeset()
@@ -330,6 +342,7 @@ class Session:
             phase=self.runs.phase,
             updated=self.updated,
             mode=self.runs.mode,
+            ended=self.runs.ended,
             selection=self.selection,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,

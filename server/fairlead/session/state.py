@@ -69,6 +69,8 @@ class SessionState:
     """See `Session.updated`."""
     mode: Mode = "agent"
     """See `Session.mode`."""
+    ended: StopReason | None = None
+    """See `Runs.ended`."""
     selection: ModelSelection = BY_SETTINGS
     """See `Session.selection`."""
     at: float = 0.0

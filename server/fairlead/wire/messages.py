@@ -12,6 +12,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.LIST_SESSIONS: (params.NoParams, states.SessionListWire),
     wire.OPEN_SESSION: (params.SessionParams, OpenedSession),
     wire.REWIND_SESSION: (params.RewindParams, wire.RewindResult),
+    wire.RENAME_SESSION: (params.RenameParams, None),
     wire.DELETE_SESSION: (params.SessionParams, None),
     wire.FORMER_FOLDERS: (params.NoParams, wire.FormerFoldersResult),
     wire.ADOPT_SESSIONS: (params.AdoptParams, wire.AdoptResult),

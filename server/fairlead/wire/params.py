@@ -71,6 +71,11 @@ class CreateSessionParams(TypedDict):
     title: NotRequired[str]
 
 
+class RenameParams(TypedDict):
+    sessionId: str
+    title: str
+
+
 class RewindParams(TypedDict):
     sessionId: str
     checkpoint: int

@@ -369,7 +369,8 @@ class SessionRowWire(TypedDict):
 
     sessionId: str
     title: str
-    """The first line of the first prompt, at most 80 characters: a longer one ends with “…”. `""` before there is one.
+    """The user's name for it, the small model's, or the first line of the first prompt, at most 80 characters: a longer
+    one ends with “…”. `""` before there is one.
     """
     updatedAt: str
     """When its last run started or ended (ISO 8601, UTC), or when it was created."""
@@ -385,6 +386,8 @@ class SessionRowWire(TypedDict):
     """Files with something to review."""
     model: ChosenModelWire
     """The model that its next run asks."""
+    ended: str | None
+    """The `stopReason` of its last run; `null` while it runs, and if that run was interrupted or there was none."""
     openElsewhere: bool
     """Another server has it open. The other fields are then as they were when this server read them, and `paused` can
     also mean that the run continues there.

@@ -32,7 +32,7 @@ export class EditsView extends StoreTree<EditRow> {
     private readonly store: Store,
     private readonly progress: ReviewProgress,
   ) {
-    super("fairlead.edits", store, (change) => change === "edits" || change === "sessions");
+    super("fairlead.edits", store, (change) => ["edits", "sessions", "list"].includes(change));
   }
 
   getTreeItem(row: EditRow): TreeItem {

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import { oneOrMany, countText } from "../../ui/format";
 import type { SessionRow } from "../../wire/protocolStates";
-import type { Session } from "../../state/session";
+import { endingOf, type Ending, type Session } from "../../state/session";
 import { openRequests } from "../../state/waiting";
 import type { Appearance, Row } from "../../ui/row";
 import { modelLabel } from "../../ui/modelTexts";
@@ -14,6 +14,8 @@ export interface SessionNode extends Row {
   readonly phase: SessionRow["phase"] | "elsewhere";
   /** Whether the other views show this session. */
   readonly isShown: boolean;
+  /** As the description, and with the state even if the icon is enough in the view. The user finds sessions by it. */
+  readonly found: string;
 }
 
 const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: t("waiting for you") };
@@ -23,7 +25,17 @@ const APPEARANCES: Record<SessionRow["phase"], Appearance> = {
   idle: { icon: "circle-outline", word: t("idle") },
 };
 const DONE: Appearance = { icon: "pass", color: "charts.green", word: t("done") };
+/** How a session without a run looks, by how its last run ended. */
+const ENDED: Partial<Record<Ending, Appearance>> = {
+  done: { icon: "check", word: t("finished") },
+  stopped: { icon: "circle-slash", word: t("stopped") },
+  unfinished: { icon: "warning", color: "charts.yellow", word: t("unfinished") },
+  failed: { icon: "error", color: "charts.red", word: t("failed") },
+};
 const ELSEWHERE: Appearance = { icon: "lock", word: t("open in another window") };
+
+/** What the view shows with the icon only. */
+const SILENT = [APPEARANCES.running, APPEARANCES.idle, DONE, ENDED.done];
 
 /** A row for each listed session, in the same order. `now` is in milliseconds since the epoch. */
 export function sessionNodes(sessions: readonly Session[], shown: Session | undefined, now: number): SessionNode[] {
@@ -33,23 +45,20 @@ export function sessionNodes(sessions: readonly Session[], shown: Session | unde
 function node(session: Session, row: SessionRow, isShown: boolean, now: number): SessionNode {
   const label = session.title || t("New session");
   if (row.openElsewhere) return elsewhereNode(session.id, label, isShown);
-  const look =
-    openRequests(session) > 0
-      ? WAITING
-      : row.phase === "idle" && row.total > 0 && row.completed === row.total
-        ? DONE
-        : APPEARANCES[row.phase];
+  const look = appearance(session, row);
   const count = row.total > 0 ? `${row.completed}/${row.total}` : "";
   const files = row.pendingFiles > 0 ? countText(row.pendingFiles, "file") : "";
   const review = files && t("{0} to review", files);
   const when = ago(now - Date.parse(row.updatedAt));
-  const word = look === WAITING || row.phase === "paused" ? look.word : "";
+  const marks = isShown ? [t("shown")] : [];
+  const facts = [count, files, when].filter(Boolean);
   return {
     sessionId: session.id,
     phase: row.phase,
     isShown,
     label,
-    description: [word, count, files, when].filter(Boolean).join(" · "),
+    description: [...marks, ...(SILENT.includes(look) ? [] : [look.word]), ...facts].join(" · "),
+    found: [...marks, look.word, ...facts].join(" · "),
     tooltip: [
       label,
       capitalized(look.word),
@@ -75,15 +84,25 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
   };
 }
 
+function appearance(session: Session, row: SessionRow): Appearance {
+  if (openRequests(session) > 0) return WAITING;
+  if (row.phase !== "idle") return APPEARANCES[row.phase];
+  const ended = row.ended === null ? undefined : endingOf({ stopReason: row.ended });
+  if ((ended === undefined || ended === "done") && row.total > 0 && row.completed === row.total) return DONE;
+  return (ended && ENDED[ended]) ?? APPEARANCES.idle;
+}
+
 /** The row of a session whose state only another window knows. */
 function elsewhereNode(sessionId: string, label: string, isShown: boolean): SessionNode {
   const { icon, word } = ELSEWHERE;
+  const description = [isShown ? t("shown") : "", word].filter(Boolean).join(" · ");
   return {
     sessionId,
     phase: "elsewhere",
     isShown,
     label,
-    description: word,
+    description,
+    found: description,
     tooltip: `${label}\n${capitalized(word)}`,
     icon,
     color: undefined,

@@ -1,4 +1,4 @@
-// The user's actions on sessions: show, continue, steer and delete. Also loads the transcripts of earlier windows.
+// The user's actions on sessions: find, show, continue, rename, steer and delete. Also loads the transcripts of earlier windows.
 
 import { t } from "@vscode/l10n";
 import type * as vscode from "vscode";
@@ -81,6 +81,20 @@ export class Sessions implements vscode.Disposable {
     return queued !== undefined;
   }
 
+  /** Lets the user find a session by its title or state, and shows it. */
+  async find(): Promise<void> {
+    const texts = { title: t("Agent: Find Session"), placeholder: t("Type a part of its title or state.") };
+    const chosen = await this.pick(this.store.listed, texts, t("There is no session yet. Run a task first."));
+    if (chosen) await this.show(chosen.id);
+  }
+
+  /** Asks for another title of a session. */
+  async rename({ sessionId, label }: SessionNode): Promise<void> {
+    const title = await askForText({ title: t("Agent: Rename Session") }, { value: label });
+    if (title === undefined || title.trim() === "" || title === label) return;
+    await orShowWarning(() => this.server.request(method.renameSession, { sessionId, title }));
+  }
+
   /** Deletes a session. If undecided changes would be lost, asks for confirmation first. */
   async delete({ sessionId }: SessionNode): Promise<void> {
     const session = this.store.get(sessionId);
@@ -108,17 +122,23 @@ export class Sessions implements vscode.Disposable {
 
   private async pickIdleSession(): Promise<Session | undefined> {
     const idle = this.store.listed.filter(({ running, row }) => !running && !row?.openElsewhere);
-    if (idle.length === 0) {
-      void showInformation(t("There is no session to continue."));
+    const texts = { title: t("Agent: Continue Session"), placeholder: t("Choose the session to continue.") };
+    return this.pick(idle, texts, t("There is no session to continue."));
+  }
+
+  /** Lets the user choose one of these sessions. If there is none, says so. */
+  private async pick(
+    sessions: readonly Session[],
+    texts: { title: string; placeholder: string },
+    noneText: string,
+  ): Promise<Session | undefined> {
+    const rows = sessionNodes(sessions, this.store.active, Date.now());
+    if (rows.length === 0) {
+      void showInformation(noneText);
       return undefined;
     }
-    const choices = sessionNodes(idle, this.store.active, Date.now()).map(
-      ({ icon, label, description, sessionId }) => ({ icon, label, description, sessionId }),
-    );
-    const chosen = await pick(choices, {
-      title: t("Agent: Continue Session"),
-      placeholder: t("Choose the session to continue."),
-    });
+    const choices = rows.map(({ icon, label, found, sessionId }) => ({ icon, label, description: found, sessionId }));
+    const chosen = await pick(choices, texts);
     return chosen && this.store.get(chosen.sessionId);
   }
 

@@ -1,7 +1,6 @@
 // The Sessions view: all sessions of this workspace with their state.
 
 import { t } from "@vscode/l10n";
-import * as vscode from "vscode";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Store } from "../../state/store";
 import { openRequests } from "../../state/waiting";
@@ -21,11 +20,17 @@ export class SessionsView extends StoreTree<SessionNode> {
   }
 
   getTreeItem(node: SessionNode): TreeItem {
-    const item = rowItem(node, vscode.TreeItemCollapsibleState.None, node.isShown);
+    const item = rowItem(node);
     item.id = node.sessionId;
     item.contextValue = `session ${node.phase}`;
     item.command = { command: "fairlead.showSession", title: t("Show"), arguments: [node] };
     return item;
+  }
+
+  /** Calls `change` with the row that has the keyboard focus. */
+  async withFocused(change: (node: SessionNode) => Promise<void>): Promise<void> {
+    const row = await this.focusedRow((node) => node.sessionId);
+    if (row) await change(row);
   }
 
   override dispose(): void {

@@ -17,6 +17,7 @@ REQUESTS: dict[str, Handler] = {
     wire.LIST_SESSIONS: sessions.list_sessions,
     wire.OPEN_SESSION: sessions.open_session,
     wire.REWIND_SESSION: sessions.rewind_session,
+    wire.RENAME_SESSION: sessions.rename_session,
     wire.DELETE_SESSION: sessions.delete_session,
     wire.FORMER_FOLDERS: sessions.former_folders,
     wire.ADOPT_SESSIONS: sessions.adopt_sessions,

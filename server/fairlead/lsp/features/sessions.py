@@ -1,4 +1,4 @@
-"""Creates, lists, opens, rewinds and deletes sessions."""
+"""Creates, lists, opens, renames, rewinds and deletes sessions."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import OpenedSession
-from fairlead.wire.params import AdoptParams, CreateSessionParams, NoParams, RewindParams, SessionParams
+from fairlead.wire.params import AdoptParams, CreateSessionParams, NoParams, RenameParams, RewindParams, SessionParams
 
 
 async def create_session(server: AgentServer, params: CreateSessionParams) -> wire.CreatedSession:
@@ -58,6 +58,11 @@ async def rewind_session(server: AgentServer, params: RewindParams) -> wire.Rewi
             rewound = await fork(server.sessions, session, checkpoint)
     kept = [convert.outcome(outcome) for outcome in rewound.not_undone]
     return {"sessionId": rewound.session.id, "prompt": rewound.prompt, "kept": kept}
+
+
+async def rename_session(server: AgentServer, params: RenameParams) -> None:
+    """`agent/sessions/rename`: gives a session the user's title."""
+    (await named_session(server, params)).rename(params["title"])
 
 
 async def delete_session(server: AgentServer, params: SessionParams) -> None:

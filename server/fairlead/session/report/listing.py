@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fairlead.agent.events import StopReason
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
@@ -26,6 +27,8 @@ class Row:
     """The number of files with undecided proposals."""
     model: ModelSelection = BY_SETTINGS
     """The model that its next run asks. `Sessions.rows` adds what the settings decide."""
+    ended: StopReason | None = None
+    """See `Runs.ended`."""
     open_elsewhere: bool = False
     """Whether another process has it open. The other fields are then from when its journal was read."""
 
@@ -40,7 +43,7 @@ def settled_row(info: JournalInfo) -> Row:
     summary = info.summary
     assert summary is not None
     progress = summary.completed, summary.total, 0
-    return Row(info.id, summary.title, summary.updated, "idle", *progress, summary.selection)
+    return Row(info.id, summary.title, summary.updated, "idle", *progress, summary.selection, summary.ended)
 
 
 def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool) -> Row:
@@ -48,7 +51,7 @@ def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool)
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
     progress = plan.completed, len(plan.items), len(state.changes)
-    return Row(session_id, state.title, state.updated, phase, *progress, state.selection, open_elsewhere)
+    return Row(session_id, state.title, state.updated, phase, *progress, state.selection, state.ended, open_elsewhere)
 
 
 def _row(session: Session) -> Row:
@@ -62,4 +65,5 @@ def _row(session: Session) -> Row:
         total=len(plan.items),
         pending_files=len(session.files.changes),
         model=session.selection,
+        ended=session.runs.ended,
     )

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from fairlead.agent.events import Event, RunFinished, Steered
+from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.loop import Run
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Mode
@@ -51,6 +51,8 @@ class Runs:
         """The runs that have begun and not ended, by id."""
         self.mode: Mode = "agent"
         """The mode of the last main run; `agent` before the first one."""
+        self.ended: StopReason | None = None
+        """Why the last main run ended; None while it goes on, and if it was interrupted or there was none."""
         self._resting: Phase = "idle"
         self._unchanged: int | None = None
         """The revision of the plan before a run in the mode `plan`; None if the plan awaited approval already."""
@@ -147,7 +149,10 @@ class Runs:
 
     def note(self, event: Event) -> None:
         """Call it with each event before it is published, so that what is sent with it has the right `phase`."""
+        if isinstance(event, RunStarted) and event.run_id == self.main_id:
+            self.ended = None
         if isinstance(event, RunFinished) and event.run_id == self.main_id:
+            self.ended = None if self._exiting else event.stop_reason
             self._resting = "paused" if self._exiting or event.stop_reason in PAUSES else "idle"
             plan = self._builder.plan
             if self.mode == "plan" and plan.snapshot().revision == self._unchanged:
@@ -199,3 +204,4 @@ class Runs:
         """Takes over a saved state. If it was saved during a run, that run counts as unfinished."""
         self._resting = "idle" if state.phase == "idle" else "paused"
         self.mode = state.mode
+        self.ended = state.ended

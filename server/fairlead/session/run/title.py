@@ -40,10 +40,15 @@ class TitleWriter:
         """Asks for a title for the conversation that begins with a prompt."""
         self._task = asyncio.create_task(self._write(small, prompt))
 
-    async def aclose(self) -> None:
-        """Asks no longer."""
+    def stop(self) -> None:
+        """Asks no longer, without waiting."""
         if self._task is not None:
             self._task.cancel()
+
+    async def aclose(self) -> None:
+        """Asks no longer."""
+        self.stop()
+        if self._task is not None:
             await asyncio.wait({self._task})
 
     async def _write(self, small: SmallModel, prompt: str) -> None:

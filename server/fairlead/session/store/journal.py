@@ -437,7 +437,8 @@ def _summary_line(state: SessionState) -> bytes:
     """
     if state.phase != "idle" or len(state.changes):
         return b""
-    row = Summary(state.title, state.updated, state.plan.completed, len(state.plan.items), state.selection)
+    plan = state.plan
+    row = Summary(state.title, state.updated, plan.completed, len(plan.items), state.selection, state.ended)
     return _encoded({"row": to_json(row)})
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlead.agent.events import StopReason
 from fairlead.json_reader import read
 from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.session.model_selection import ModelSelection
@@ -36,6 +37,8 @@ class Summary:
     """The number of plan items."""
     selection: ModelSelection
     """As `SessionState.selection`."""
+    ended: StopReason | None
+    """As `SessionState.ended`."""
 
 
 @dataclass(frozen=True, slots=True)
