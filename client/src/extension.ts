@@ -191,6 +191,7 @@ export function activate(context: vscode.ExtensionContext): void {
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
     writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
+    showCosts: () => pages.showCosts(),
     showCommandRules: () => pages.showCommandRules(),
     reviewAll: () => diffs.openAll(),
     adoptSessions: () => adoptSessions(agent),

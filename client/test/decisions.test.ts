@@ -96,7 +96,9 @@ test("a session of an earlier window has no proposals left if it is decided or g
   const model = { endpoint: "anthropic", model: "m", effort: "" };
   const state = (pendingFiles: number, openElsewhere = false): boolean => {
     const row = { title: "Task", updatedAt: "2026-01-01T00:00:00Z", phase: "idle", completed: 0, total: 0 } as const;
-    store.setRows([{ ...row, sessionId: "s", ended: null, pendingFiles, model, openElsewhere }]);
+    store.setRows([
+      { ...row, sessionId: "s", ended: null, tokens: 0, costUsd: null, pendingFiles, model, openElsewhere },
+    ]);
     return hasNoProposalsLeft(store.get("s"), true);
   };
   assert.deepEqual([hasNoProposalsLeft(undefined, false), hasNoProposalsLeft(undefined, true)], [true, false]);

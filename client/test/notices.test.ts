@@ -98,6 +98,8 @@ test("a pause is shown with its reason until the session continues, even after a
       pendingFiles: 0,
       model: { endpoint: "anthropic", model: "m", effort: "" },
       ended: null,
+      tokens: 0,
+      costUsd: null,
       openElsewhere: false,
     },
   ]);

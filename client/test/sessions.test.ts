@@ -26,7 +26,7 @@ test("a session's row shows its state, its progress, the files to review, its ag
     [one?.label, one?.description, one?.icon, one?.isShown],
     ["翻譯問候語", "shown · 1/3 · 2 files · 5 min ago", "sync~spin", true],
   );
-  assert.match(one?.tooltip ?? "", /\nModel: /);
+  assert.match(one?.tooltip ?? "", /\nCost: \$0\.12 · 34k\nModel: /);
   assert.equal(one?.screenReaderLabel, "翻譯問候語, shown, running, 1 of 3 steps, 2 files to review, 5 min ago");
   assert.deepEqual(
     [two?.label, two?.description, two?.icon, two?.isShown],

@@ -155,6 +155,13 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
   await picture(page, "found");
 });
 
+editorTest("a page has the costs of the sessions", async ({ page }) => {
+  await page.runCommand("Agent: Show Costs");
+  await page.until("the page of costs", async () =>
+    (await page.tabs()).some(({ label }) => label.includes("Costs.md")),
+  );
+});
+
 editorTest(
   "deleting a session asks first if undecided changes would be lost, and leaves files and the other session alone",
   async ({ page, workspace }) => {

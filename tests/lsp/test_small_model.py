@@ -49,8 +49,17 @@ async def test_it_names_a_session_after_its_first_prompt(workspace: Path) -> Non
             await titled(client, "Prime numbers below 100")
             await client.run("Go on.", sessionId=session)
             record = (await client.request("agent/record", {"sessionId": session}))["record"]
+            checkpoint = client.events("run_started")[-1]["checkpoint"]
+            rewind = {"sessionId": session, "checkpoint": checkpoint, "scope": "fork"}
+            await client.request("agent/sessions/rewind", rewind)
+            page = (await client.request("agent/costs", {}))["markdown"]
+            listed = (await client.request("agent/sessions/list", {}))["sessions"]
     assert PROMPT in json.dumps(small.requests[-1].body)
     assert (record["title"], record["costUsd"]) == ("Prime numbers below 100", pytest.approx(3 + 3 + 0.5, abs=0.001))
+    # what a fork continues is not paid twice
+    assert sorted((row["tokens"] > 0, row["costUsd"]) for row in listed) == [(False, None), (True, record["costUsd"])]
+    assert page.count("| `Prime numbers below 100` | $6.50 |") == 2
+    assert "Total" not in page
 
 
 @pytest.mark.parametrize(

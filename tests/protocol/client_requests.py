@@ -23,6 +23,7 @@ from fairlead.plan.evidence import Record
 from fairlead.plan.verification import support_by_item
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.evidence.spending import Spent
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
@@ -42,7 +43,7 @@ from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
 A_MODEL = ModelSelection("work", "模型-1", "high")
 THE_SESSIONS = (
-    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2, A_MODEL),
+    Row(SESSION, "翻譯問候語", 1_760_000_060.5, "running", 1, 3, 2, A_MODEL, spent={"2025-10-09": Spent(34_000, 0.12)}),
     Row("0a1b2c3d4e5f", "", 1_760_000_000, "paused", 0, 0, 0, ended="budget"),
     Row("00112233aabb", "Opened in another window", 1_759_990_000, "idle", 2, 3, 1, open_elsewhere=True),
 )
@@ -155,6 +156,8 @@ def requests() -> Iterator[Golden]:
         wire.RECORD,
         {**page, "summary": "1 of 1 step.", "commitMessage": "Translate\n", "record": to_json(a_session_record())},
     )
+    yield _asks("costs.params", wire.COSTS, {})
+    yield _answers("costs.result", wire.COSTS, page)
     yield _asks("command.rules.params", wire.COMMAND_RULES, {})
     yield _answers("command.rules.result", wire.COMMAND_RULES, page)
     yield _asks(

@@ -26,7 +26,7 @@ from support.bare_agent import BareAgent
 
 def test_the_cost_of_runs_at_the_same_time_is_counted_once() -> None:
     """Each run reports what it has used so far; the record has the sum."""
-    recorder = Recorder(TodoManager().snapshot, lambda: 0.0, str, lambda: 0)
+    recorder = Recorder(TodoManager().snapshot, lambda: 0.0, str, lambda: 0, lambda: 1_760_000_000.0)
     for event in (
         RunStarted("model", run_id="main"),
         UsageReported(Usage(1, 100), 1.0, 0, None, run_id="main"),
@@ -41,6 +41,8 @@ def test_the_cost_of_runs_at_the_same_time_is_counted_once() -> None:
         recorder.on_event(event)
     [work] = recorder.record.by_step.values()
     assert (work.tokens, work.cost) == (230, pytest.approx(2.3))
+    [spent] = recorder.spent.values()
+    assert (spent.tokens, spent.usd, spent.unpriced) == (230, pytest.approx(2.3), 0)
 
 
 def test_a_round_of_one_run_keeps_the_calls_of_another() -> None:

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { Usage, UsageEvent } from "../wire/protocol";
-import type { Evidence } from "../wire/protocolStates";
+import type { Evidence, SessionRow } from "../wire/protocolStates";
 
 /** Returns a duration as text: `0.4 s`, `12 s`, `3 min 5 s`, `1 h 2 min`. */
 export function duration(seconds: number): string {
@@ -39,8 +39,13 @@ export function shortCount(count: number): string {
  */
 export function usageSummary(usage: Usage): string {
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  return spentSummary({ tokens, costUsd: usage.costUsd });
+}
+
+/** As `usageSummary`, of any requests. */
+export function spentSummary({ tokens, costUsd }: Pick<SessionRow, "tokens" | "costUsd">): string {
   if (tokens === 0) return "";
-  return [usage.costUsd === null ? "" : `$${usage.costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
+  return [costUsd === null ? "" : `$${costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
 }
 
 /** Returns a sentence that says how full the model's context window is. */

@@ -41,6 +41,7 @@ export const method = {
   planEdit: "agent/plan/edit",
   record: "agent/record",
   planHistory: "agent/plan/history",
+  costs: "agent/costs",
   commandRules: "agent/command/rules",
   tryRule: "agent/command/tryRule",
   credentials: "agent/credentials",
@@ -1150,6 +1151,7 @@ export interface ClientRequests {
   readonly "agent/plan/edit": { params: PlanEditParams; result: PlanEditResult };
   readonly "agent/plan/history": { params: SessionParams; result: PageResult };
   readonly "agent/record": { params: SessionParams; result: RecordResult };
+  readonly "agent/costs": { params: NoParams; result: PageResult };
   readonly "agent/command/rules": { params: NoParams; result: PageResult };
   readonly "agent/command/tryRule": { params: TryRuleParams; result: TryRuleResult };
   readonly "agent/credentials": { params: CredentialsParams; result: null };

@@ -373,6 +373,10 @@ export interface SessionRow {
   readonly model: ChosenModel;
   /** The `stopReason` of its last run; `null` while it runs, and if that run was interrupted or there was none. */
   readonly ended: string | null;
+  /** All tokens of its requests, also of those that a rewind discarded. */
+  readonly tokens: number;
+  /** US dollars for the tokens whose price is known; `null`: it is known for none. */
+  readonly costUsd: number | null;
   /**
    * Another server has it open. The other fields are then as they were when this server read them, and `paused` can
    * also mean that the run continues there.

@@ -28,6 +28,7 @@ from fairlead.positions import code_units
 from fairlead.sentences import Sentence
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
+from fairlead.session.evidence.spending import total
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
@@ -83,6 +84,7 @@ def endpoint_models(group: EndpointModels) -> wire.EndpointWire:
 
 def session_row(row: Row) -> states.SessionRowWire:
     """A session in the list. Times are in UTC (ISO 8601)."""
+    spent = total(row.spent.values())
     return {
         "sessionId": row.id,
         "title": row.title,
@@ -93,6 +95,8 @@ def session_row(row: Row) -> states.SessionRowWire:
         "pendingFiles": row.pending_files,
         "model": chosen_model(row.model),
         "ended": row.ended,
+        "tokens": spent.tokens,
+        "costUsd": spent.known_usd,
         "openElsewhere": row.open_elsewhere,
     }
 

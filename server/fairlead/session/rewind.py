@@ -85,7 +85,8 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
     created = sessions.create(f"{session.title} (fork)" if checkpoint.messages else "")
     # none of the original's decisions can be undone here
     checkpoints = tuple(replace(each, decisions=0) for each in state.checkpoints)
-    await created.adopt(replace(state, decisions=DecisionLog(), checkpoints=checkpoints))
+    # the earlier requests are counted in the original
+    await created.adopt(replace(state, decisions=DecisionLog(), checkpoints=checkpoints, spent={}))
     return Rewound(created, checkpoint.prompt)
 
 

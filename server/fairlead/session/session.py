@@ -86,7 +86,13 @@ class Session:
             context.warn_once,
         )
         self.evidence = SessionEvidence(
-            self.files, self.plan, self._code.problems, lambda: context.settings, context.clock, self.publish
+            self.files,
+            self.plan,
+            self._code.problems,
+            lambda: context.settings,
+            context.clock,
+            context.now,
+            self.publish,
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
@@ -352,6 +358,7 @@ class Session:
             workspace_files=self.evidence.known_files.workspace.saved,
             inferred=self.evidence.recorder.inferred,
             models=self.evidence.recorder.models,
+            spent=self.evidence.recorder.spent,
             changes=self.files.changes,
             edits_version=self.files.version,
             decisions=self.review.decisions,

@@ -27,6 +27,7 @@ from fairlead.plan.items import UserEdits
 from fairlead.session.checkpoints import Checkpoint
 from fairlead.session.conversation import Entry
 from fairlead.session.evidence.recorder import Inferred
+from fairlead.session.evidence.spending import Spent, SpentByDay
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.feedback import PendingFeedback
 from fairlead.workspace.rejections import Rejected
@@ -88,6 +89,8 @@ class SessionState:
     inferred: tuple[Inferred, ...] = ()
     models: tuple[str, ...] = ()
     """The names of the models that were used, without duplicates."""
+    spent: SpentByDay = field(default_factory=dict[str, Spent])
+    """What its requests cost. A rewind does not change it."""
     changes: Changeset = field(default_factory=Changeset)
     edits_version: int = 0
     """See `Files.version`."""

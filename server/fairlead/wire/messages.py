@@ -32,6 +32,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.PLAN_EDIT: (params.PlanEditParams, wire.PlanEditResult),
     wire.PLAN_HISTORY: (params.SessionParams, wire.PageResult),
     wire.RECORD: (params.SessionParams, wire.RecordResult),
+    wire.COSTS: (params.NoParams, wire.PageResult),
     wire.COMMAND_RULES: (params.NoParams, wire.PageResult),
     wire.TRY_RULE: (params.TryRuleParams, wire.TryRuleResult),
     wire.CREDENTIALS: (params.CredentialsParams, None),

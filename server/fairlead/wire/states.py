@@ -388,6 +388,10 @@ class SessionRowWire(TypedDict):
     """The model that its next run asks."""
     ended: str | None
     """The `stopReason` of its last run; `null` while it runs, and if that run was interrupted or there was none."""
+    tokens: int
+    """All tokens of its requests, also of those that a rewind discarded."""
+    costUsd: float | None
+    """US dollars for the tokens whose price is known; `null`: it is known for none."""
     openElsewhere: bool
     """Another server has it open. The other fields are then as they were when this server read them, and `paused` can
     also mean that the run continues there.

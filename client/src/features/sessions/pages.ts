@@ -6,13 +6,14 @@ import * as vscode from "vscode";
 import { safeMarkdown } from "../../ui/markdown";
 import { MarkdownPages, showPreview } from "../../ui/markdownPages";
 import { commitInputs } from "../../context/git";
-import { method, type RecordResult } from "../../wire/protocol";
+import { method, type PageResult, type RecordResult } from "../../wire/protocol";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
 import { pick, showBriefly, showInformation, showWarning } from "../../ui/show";
 
 const PAGE_SCHEME = "fairlead-page";
+const COSTS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "costs", path: "/Costs.md" });
 const RULES = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "commands", path: "/Command Permissions.md" });
 
 export class Pages implements vscode.Disposable {
@@ -36,6 +37,11 @@ export class Pages implements vscode.Disposable {
   /** Shows where commands run in this workspace, when they need approval, and what the user's rules match. */
   showCommandRules(): Promise<void> {
     return this.show(RULES);
+  }
+
+  /** Shows what the sessions of this workspace cost, in total and per day. */
+  showCosts(): Promise<void> {
+    return this.show(COSTS);
   }
 
   /** Copies the record of the active session's work as Markdown, for a pull request. */
@@ -107,13 +113,15 @@ export class Pages implements vscode.Disposable {
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {
-    const request =
-      uri.authority === RULES.authority
-        ? this.server.request(method.commandRules, {})
-        : this.server.request(method.planHistory, { sessionId: uri.authority });
-    const text = safeMarkdown((await request).markdown);
+    const text = safeMarkdown((await this.request(uri.authority)).markdown);
     this.texts.set(uri.toString(), text);
     return text;
+  }
+
+  private request(authority: string): Promise<PageResult> {
+    if (authority === RULES.authority) return this.server.request(method.commandRules, {});
+    if (authority === COSTS.authority) return this.server.request(method.costs, {});
+    return this.server.request(method.planHistory, { sessionId: authority });
   }
 }
 

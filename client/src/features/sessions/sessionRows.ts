@@ -1,7 +1,7 @@
 // The rows of the Sessions view. Pure.
 
 import { t } from "@vscode/l10n";
-import { oneOrMany, countText } from "../../ui/format";
+import { oneOrMany, countText, spentSummary } from "../../ui/format";
 import type { SessionRow } from "../../wire/protocolStates";
 import { endingOf, type Ending, type Session } from "../../state/session";
 import { openRequests } from "../../state/waiting";
@@ -51,6 +51,7 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
   const review = files && t("{0} to review", files);
   const when = ago(now - Date.parse(row.updatedAt));
   const marks = isShown ? [t("shown")] : [];
+  const cost = spentSummary(row);
   const facts = [count, files, when].filter(Boolean);
   return {
     sessionId: session.id,
@@ -64,6 +65,7 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
       capitalized(look.word),
       count && t("{0} steps", count),
       review,
+      cost && t("Cost: {0}", cost),
       session.recording === "" && t("Model: {0}", modelLabel(row.model)),
       capitalized(when),
     ]

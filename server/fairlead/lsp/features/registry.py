@@ -37,6 +37,7 @@ REQUESTS: dict[str, Handler] = {
     wire.PLAN_EDIT: plan.edit_plan,
     wire.PLAN_HISTORY: plan.plan_history,
     wire.RECORD: plan.record,
+    wire.COSTS: sessions.costs,
     wire.COMMAND_RULES: plan.command_rules,
     wire.TRY_RULE: plan.try_rule,
     wire.CREDENTIALS: lifecycle.credentials,

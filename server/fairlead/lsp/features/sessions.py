@@ -6,6 +6,7 @@ from fairlead.lsp import convert
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import read_path
 from fairlead.lsp.server import AgentServer
+from fairlead.session.report.costs_page import costs_page
 from fairlead.session.rewind import fork, rewind, rewind_conversation
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
@@ -22,6 +23,11 @@ async def create_session(server: AgentServer, params: CreateSessionParams) -> wi
 async def list_sessions(server: AgentServer, _: NoParams) -> states.SessionListWire:
     """`agent/sessions/list`: all sessions, after the server has tried to load each saved session that it found."""
     return convert.sessions(await server.sessions.rows_when_loaded())
+
+
+async def costs(server: AgentServer, _: NoParams) -> wire.PageResult:
+    """`agent/costs`: a page with the costs of the listed sessions, per day and per session."""
+    return {"markdown": costs_page(await server.sessions.rows_when_loaded())}
 
 
 async def refreshed_session(server: AgentServer, params: SessionParams) -> Session:

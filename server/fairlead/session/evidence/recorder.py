@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fairlead.agent.events import (
     CommandEnded,
@@ -18,6 +19,7 @@ from fairlead.agent.model import Usage
 from fairlead.display import count_of
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
+from fairlead.session.evidence.spending import SpentByDay, spent_now
 
 CHANGING_KINDS = ("edit", "delete", "move")
 READING_KINDS = ("read", "search")
@@ -40,6 +42,7 @@ class Recorder:
         clock: seconds since an arbitrary start.
         path_of: returns the absolute path of a call's location.
         file_state_count: returns the number of file states so far.
+        now: seconds since the epoch.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class Recorder:
         clock: Callable[[], float],
         path_of: Callable[[str], str],
         file_state_count: Callable[[], int],
+        now: Callable[[], float],
     ) -> None:
         self._plan = plan
         self._clock = clock
         self._path_of = path_of
         self._file_state_count = file_state_count
+        self._now = now
         self._calls: dict[str, tuple[ToolStarted, str]] = {}
         self._command_steps: dict[str, str] = {}  # by call; a background command outlives its call
         self._used: dict[str | None, tuple[Usage, float | None]] = {}
@@ -64,6 +69,7 @@ class Recorder:
         self.record = Record()
         self.inferred: tuple[Inferred, ...] = ()
         self.models: tuple[str, ...] = ()
+        self.spent: SpentByDay = {}
 
     def on_event(self, event: Event) -> None:
         """Adds what an event says about the work to the record."""
@@ -98,7 +104,7 @@ class Recorder:
     def add_account(self, account: Account) -> None:
         """Adds to the current step what requests outside of the runs have used."""
         if account.usage.tokens:
-            self._set_record(self.record.with_cost(self._step, account.usage.tokens, account.cost))
+            self._spend(account.usage.tokens, account.cost)
 
     def work_since_update(self) -> str:
         """A sentence for the reminder: what was done since the plan was last updated (docs/plan.md L6).
@@ -183,5 +189,10 @@ class Recorder:
         tokens = usage.tokens - used.tokens
         share = None if cost is None or cost_before is None else cost - cost_before
         if tokens > 0:
-            self._set_record(self.record.with_cost(self._step, tokens, share))
+            self._spend(tokens, share)
         self._used[run_id] = usage, cost
+
+    def _spend(self, tokens: int, usd: float | None) -> None:
+        self._set_record(self.record.with_cost(self._step, tokens, usd))
+        today = datetime.fromtimestamp(self._now(), UTC).astimezone().date().isoformat()
+        self.spent = spent_now(self.spent, today, tokens, usd)

@@ -34,16 +34,18 @@ class SessionEvidence:
         problems: ProposedProblems,
         settings: Callable[[], Settings],
         clock: Callable[[], float],
+        now: Callable[[], float],
         on_compared: Callable[[], None],
     ) -> None:
         """
         Args:
             clock: returns seconds since an arbitrary start.
+            now: returns seconds since the epoch.
             on_compared: called after files were compared in the background.
         """
         self._files, self._plan, self._settings = files, plan, settings
         self.known_files = KnownFiles(files)
-        self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_state_count)
+        self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_state_count, now)
         self.found_set = FoundSet(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
         self.problems = problems
@@ -55,7 +57,7 @@ class SessionEvidence:
     def restore(self, state: SessionState) -> None:
         """Replaces the record and the file states with saved ones. Files may have changed since."""
         self.recorder.record, self.recorder.inferred = state.record, state.inferred
-        self.recorder.models = state.models
+        self.recorder.models, self.recorder.spent = state.models, state.spent
         self.known_files.restore(state.file_states, state.workspace_files)
 
     async def aclose(self) -> None:

@@ -1,9 +1,10 @@
 """The sessions as a list. No I/O."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairlead.agent.events import StopReason
+from fairlead.session.evidence.spending import Spent, SpentByDay
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.session import Session
 from fairlead.session.state import Phase, SessionState
@@ -29,6 +30,8 @@ class Row:
     """The model that its next run asks. `Sessions.rows` adds what the settings decide."""
     ended: StopReason | None = None
     """See `Runs.ended`."""
+    spent: SpentByDay = field(default_factory=dict[str, Spent])
+    """See `SessionState.spent`."""
     open_elsewhere: bool = False
     """Whether another process has it open. The other fields are then from when its journal was read."""
 
@@ -43,7 +46,8 @@ def settled_row(info: JournalInfo) -> Row:
     summary = info.summary
     assert summary is not None
     progress = summary.completed, summary.total, 0
-    return Row(info.id, summary.title, summary.updated, "idle", *progress, summary.selection, summary.ended)
+    last = summary.selection, summary.ended, summary.spent
+    return Row(info.id, summary.title, summary.updated, "idle", *progress, *last)
 
 
 def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool) -> Row:
@@ -51,7 +55,8 @@ def unsettled_row(session_id: str, state: SessionState, *, open_elsewhere: bool)
     phase: Phase = "idle" if state.phase == "idle" else "paused"
     plan = state.plan
     progress = plan.completed, len(plan.items), len(state.changes)
-    return Row(session_id, state.title, state.updated, phase, *progress, state.selection, state.ended, open_elsewhere)
+    last = state.selection, state.ended, state.spent
+    return Row(session_id, state.title, state.updated, phase, *progress, *last, open_elsewhere)
 
 
 def _row(session: Session) -> Row:
@@ -66,4 +71,5 @@ def _row(session: Session) -> Row:
         pending_files=len(session.files.changes),
         model=session.selection,
         ended=session.runs.ended,
+        spent=session.evidence.recorder.spent,
     )

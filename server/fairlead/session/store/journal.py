@@ -438,7 +438,8 @@ def _summary_line(state: SessionState) -> bytes:
     if state.phase != "idle" or len(state.changes):
         return b""
     plan = state.plan
-    row = Summary(state.title, state.updated, plan.completed, len(plan.items), state.selection, state.ended)
+    progress = plan.completed, len(plan.items)
+    row = Summary(state.title, state.updated, *progress, state.selection, state.ended, state.spent)
     return _encoded({"row": to_json(row)})
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from fairlead.agent.events import StopReason
 from fairlead.json_reader import read
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.session.evidence.spending import SpentByDay
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.store.codec import Json
 from fairlead.session.store.entries import LATEST_TIME, JournalContent, read_entries
@@ -39,6 +40,8 @@ class Summary:
     """As `SessionState.selection`."""
     ended: StopReason | None
     """As `SessionState.ended`."""
+    spent: SpentByDay
+    """As `SessionState.spent`."""
 
 
 @dataclass(frozen=True, slots=True)
