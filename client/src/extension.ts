@@ -43,6 +43,7 @@ import { Runs } from "./features/sessions/runs";
 import { setUpModel } from "./server/modelSetup";
 import { AgentServer } from "./server/server";
 import { answerRequest } from "./server/typedMessages";
+import { exportConversation } from "./features/sessions/exports";
 import { exampleRecording, offerExample, openExample } from "./features/sessions/example";
 import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
@@ -190,6 +191,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
+    exportConversation: () => exportConversation(store, agent),
     writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
     showCosts: () => pages.showCosts(),
     showCommandRules: () => pages.showCommandRules(),

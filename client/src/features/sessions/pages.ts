@@ -10,7 +10,7 @@ import { method, type PageResult, type RecordResult } from "../../wire/protocol"
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
-import { pick, showBriefly, showInformation, showWarning } from "../../ui/show";
+import { pick, showInformation, showWarning } from "../../ui/show";
 
 const PAGE_SCHEME = "fairlead-page";
 const COSTS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "costs", path: "/Costs.md" });
@@ -82,7 +82,7 @@ export class Pages implements vscode.Disposable {
     const result = await this.record();
     if (result === undefined) return;
     await vscode.env.clipboard.writeText(text(result));
-    showBriefly(done);
+    void showInformation(done);
   }
 
   /** Returns the record of the active session. If there is no session or no answer, says so and returns undefined. */
