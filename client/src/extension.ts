@@ -16,6 +16,7 @@ import { Diffs } from "./features/review/diffs";
 import { isEditRow, ReviewProgress, type CheckRow, type EditRow } from "./features/review/editRows";
 import { EditsView } from "./features/review/editsView";
 import { registerTaskDocuments } from "./context/taskDocuments";
+import { watchTerminals } from "./context/terminalCommands";
 import { watchEditors } from "./context/editorContext";
 import { registerHelp } from "./server/help";
 import { adoptSessions } from "./features/sessions/adoption";
@@ -164,6 +165,7 @@ export function activate(context: vscode.ExtensionContext): void {
     answer: () => noticeActions.openFirst(),
     ask: () => runs.sendQuestion(),
     runOnSelection: () => editorTasks.runOnSelection(),
+    fixCommand: () => editorTasks.fixCommand(),
     explain: () => editorTasks.explain(),
     runOnFiles: (uri?: vscode.Uri, selected?: vscode.Uri[]) => runs.runOnFiles(selected ?? (uri ? [uri] : [])),
     stop: () => runs.stop(),
@@ -323,6 +325,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerHelp(),
     registerTaskDocuments(),
     watchEditors(),
+    watchTerminals(),
   );
 }
 

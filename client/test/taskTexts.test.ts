@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lineRangeOf, linesLabel, mergeRanges } from "../src/context/lines";
-import { explainPrompt, fixPrompt, linesText, problemsToFix, type Problem } from "../src/features/code/taskTexts";
+import {
+  explainPrompt,
+  fixCommandPrompt,
+  fixPrompt,
+  linesText,
+  problemsToFix,
+  type Problem,
+} from "../src/features/code/taskTexts";
 
 const problem = (line: number, message: string, source?: string, code?: string): Problem => ({
   line,
@@ -68,6 +75,14 @@ test("the number and the length of the problems in a task are limited, and the t
 
 test("characters that hide text in a problem's message are visible in the task", () => {
   assert.match(fixPrompt("a.ts", [problem(0, "a\u202eb")]), /a\\u\{202e\}b/);
+});
+
+test("the task for a failed command names it in one line, and its exit code if that is known", () => {
+  assert.equal(
+    fixCommandPrompt({ command: "npm test \\\n  -- a", exitCode: 1 }),
+    "This command failed in my terminal with exit code 1. Fix the cause: npm test \\ -- a",
+  );
+  assert.equal(fixCommandPrompt({ command: "make" }), "This command failed in my terminal. Fix the cause: make");
 });
 
 test("a question names the symbol at the cursor, or the selected lines", () => {

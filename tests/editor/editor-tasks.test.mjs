@@ -2,7 +2,7 @@
 // about the code at the cursor.
 
 import path from "node:path";
-import { conversationSays, picture, ROOT, useAgent } from "./agent.mjs";
+import { conversationSays, picture, ROOT, runTask, useAgent } from "./agent.mjs";
 
 const editorTest = useAgent([{ text: "Done." }], {
   workspace: {
@@ -78,12 +78,44 @@ editorTest("Run Task on Selection names the selected line, and sends it", async 
   await page.press("Shift+Home");
   await page.editorMenu(["Agent", "Run Task on Selection"]);
   await picture(page, "selection");
-  await page.fillInput("Make it faster", { title: "Agent: Run Task on three.ts, line 2" });
+  await page.fillInput("Make it faster", { title: "Agent: Ask or Change three.ts, line 2" });
   await page.toast("Done.");
   await page.closeToast("Done.");
   await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Make it faster"]);
   await contextSays(page, ["src/three.ts, line 2"]);
+});
+
+editorTest("a key asks for a task on the line of the cursor", async ({ page }) => {
+  await page.openFile("src/three.ts");
+  await page.clickLine("export const three");
+  await page.press("Alt+Q");
+  await picture(page, "key");
+  await page.fillInput("What is this?", { title: "Agent: Ask or Change three.ts, line 2" });
+  await page.toast("Done.");
+  await page.closeToast("Done.");
+});
+
+editorTest("a command that failed in a terminal is sent with its output", async ({ page }) => {
+  await page.runCommand("Terminal: Create New Terminal");
+  await page.page.locator(".terminal-wrapper.active .xterm-rows").last().waitFor();
+  await page.page.keyboard.type("echo broken; false\n");
+  await page.runCommand("Agent: Fix Last Command with Agent");
+  await page.toast("Done.");
+  await page.closeToast("Done.");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  await conversationSays(page, [
+    "This command failed in my terminal with exit code 1. Fix the cause: echo broken; false",
+  ]);
+  await contextSays(page, [
+    "a command in the user's terminal: echo broken; false (exit code 1)",
+    "$ echo broken; false",
+    "broken",
+  ]);
+  await runTask(page, "Explain #terminal");
+  await page.toast("Done.");
+  await contextSays(page, ["a command in the user's terminal: echo broken; false (exit code 1)"]);
+  await picture(page, "terminal");
 });
 
 editorTest("Run Agent Task on Files in the Explorer sends the selected file", async ({ page }) => {

@@ -331,6 +331,24 @@ async def test_a_secret_file_is_named_but_not_sent(connect: Connect, workspace: 
     assert "<problems>\nThe editor shows no problems.\n</problems>" in text
 
 
+async def test_the_command_of_a_terminal_is_attached_with_the_end_of_its_output(
+    connect: Connect, workspace: Path
+) -> None:
+    """Without terminal sequences. The line before what is cut says so."""
+    output = "\x1b]633;C\x07" + "\n".join(f"line {number}" for number in range(5000)) + "\r\n\x1b[31mFAILED\x1b[0m\r\n"
+    failed = {"kind": "terminal", "command": "npm test", "output": output, "exitCode": 1}
+    running = {"kind": "terminal", "command": "npm start\n--now", "output": ""}
+    with FakeApi([DONE]) as api:
+        async with connect(api) as client:
+            await client.run(context=[failed, running])
+        text = "\n".join(context_of(api.requests[0]))
+    assert "- a command in the user's terminal: npm test (exit code 1)\n" in text
+    assert "<terminal>\n$ npm test\n(These are the last " in text
+    assert "line 4999\nFAILED\n</terminal>" in text
+    assert "line 1000\n" not in text
+    assert "<terminal>\n$ npm start\\n--now\n\n</terminal>" in text
+
+
 async def test_problems_are_those_of_the_editor(connect: Connect, workspace: Path) -> None:
     """The problems are those of all files or of one file. If the editor cannot report any, the model reads this."""
     write(workspace, {"a.py": "1\n", "b.py": "2\n"})

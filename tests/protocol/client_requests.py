@@ -124,6 +124,7 @@ def requests() -> Iterator[Golden]:
             {"kind": "selection", "uri": f"{URI}/a.ipynb", "name": "cell 2", "range": _range(0, 0), "text": "圖()\n"},
             {"kind": "problems"},
             {"kind": "changes", "text": "diff --git a/setup.cfg b/setup.cfg\n"},
+            {"kind": "terminal", "command": "npm test", "output": "失敗\r\n", "exitCode": 1},
             {"kind": "image", "name": "畫面 1.png", "data": "iVBORw0KGgo="},
         ],
         "editor": EDITOR,

@@ -130,6 +130,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         ContextItem(folder / "a.ipynb", 1, 1, "selection", text="圖()\n", name="cell 2"),
         ContextItem(kind="problems"),
         ContextItem(kind="changes", text="diff --git a/setup.cfg b/setup.cfg\n"),
+        ContextItem(kind="terminal", text="失敗\r\n", name="npm test", exit_code=1),
         ContextItem(kind="image", name="畫面 1.png", data=b"\x89PNG\r\n\x1a\n"),
     ]
     problem = Diagnostic(folder / "setup.cfg", 4, 3, "error", "沒有 “x”", "ruff")

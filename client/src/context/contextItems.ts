@@ -9,6 +9,7 @@ import type { ContextItem, SelectionItem } from "../wire/protocol";
 import type { Mentionable } from "./completions";
 import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
+import { lastCommand } from "./terminalCommands";
 import { mentionsIn, pathMention, type Mention } from "./mentions";
 import { cellsText, versionText } from "./shownParts";
 
@@ -38,6 +39,8 @@ async function contextItem(mention: Mention, sessionId: string): Promise<Context
       const text = await uncommittedChanges().catch(() => undefined);
       return text === undefined ? undefined : { kind: "changes", text };
     }
+    case "terminal":
+      return lastCommand();
     case "path": {
       const uri = await firstExisting(mention.paths.flatMap(urisOfPath));
       return uri && { kind: "file", uri: uri.toString() };
@@ -190,9 +193,11 @@ function pathsOf(uris: readonly vscode.Uri[]): string[] {
 
 function keywords(): Mentionable["keywords"] {
   const selection = selectionLabel();
+  const command = lastCommand()?.command;
   return {
     ...(selection === undefined ? {} : { selection }),
     problems: t("the problems that the editor shows"),
+    ...(command === undefined ? {} : { terminal: t("the last command in the terminal: {0}", command) }),
     ...(hasChanges() ? { changes: t("the uncommitted changes") } : {}),
   };
 }

@@ -1,7 +1,7 @@
-// Mentions in a task: `#selection`, `#problems`, `#changes`, and files and folders as `#src/a.ts` or `#"my file.ts"`. An
-// `@` means the same as the `#`. Pure.
+// Mentions in a task: `#selection`, `#problems`, `#changes`, `#terminal`, and files and folders as `#src/a.ts` or
+// `#"my file.ts"`. An `@` means the same as the `#`. Pure.
 
-export const KEYWORDS = ["selection", "problems", "changes"] as const;
+export const KEYWORDS = ["selection", "problems", "changes", "terminal"] as const;
 export type Keyword = (typeof KEYWORDS)[number];
 
 export type Mention =

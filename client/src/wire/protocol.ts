@@ -557,6 +557,16 @@ export interface ChangesItem {
   readonly text: string;
 }
 
+/** A command that the user ran in a terminal. */
+export interface TerminalItem {
+  readonly kind: "terminal";
+  readonly command: string;
+  /** As the terminal got it. */
+  readonly output: string;
+  /** Not set: it still runs, or the shell does not say. */
+  readonly exitCode?: number;
+}
+
 /** A picture that is in no file of the workspace. */
 export interface ImageItem {
   readonly kind: "image";
@@ -567,7 +577,7 @@ export interface ImageItem {
 }
 
 /** Something that the user names in a prompt. */
-export type ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | ImageItem;
+export type ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem;
 
 /** The number of problems in the open files, and the worst of them. */
 export interface EditorProblems {

@@ -64,6 +64,9 @@ def _read_item(item: wire.ContextItem, where: str) -> ContextItem:
         return ContextItem(path, kind="problems")
     if "kind" in item and item["kind"] == "changes":
         return ContextItem(kind="changes", text=item["text"])
+    if "command" in item:
+        code = item.get("exitCode")
+        return ContextItem(kind="terminal", text=item["output"], name=item["command"], exit_code=code)
     first, last = _lines(item.get("range")) or (None, None)
     if "text" in item:
         return ContextItem(path, first, last, "selection", text=item["text"], name=item["name"])

@@ -145,6 +145,17 @@ class ChangesItem(TypedDict):
     """The output of `git diff`. Its paths should be those that the agent's tools take."""
 
 
+class TerminalItem(TypedDict):
+    """A command that the user ran in a terminal."""
+
+    kind: Literal["terminal"]
+    command: str
+    output: str
+    """As the terminal got it."""
+    exitCode: NotRequired[int]
+    """Not set: it still runs, or the shell does not say."""
+
+
 class ImageItem(TypedDict):
     """A picture that is in no file of the workspace."""
 
@@ -155,7 +166,7 @@ class ImageItem(TypedDict):
     """Its bytes as base64."""
 
 
-ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | ImageItem
+ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem
 """Something that the user names in a prompt."""
 
 

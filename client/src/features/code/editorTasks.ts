@@ -1,15 +1,16 @@
-// The tasks that the user starts in an editor: a task on the selection, fixing problems, and explaining the code at the
-// cursor.
+// The tasks that the user starts in an editor or a terminal: a task on the selection, fixing problems or a failed command,
+// and explaining the code at the cursor.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../../ui/format";
 import type { ContextItem, Mode } from "../../wire/protocol";
 import { linesItem, nameForAgent } from "../../context/contextItems";
+import { failedCommand } from "../../context/terminalCommands";
 import { shownFile, toWireRange } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
 import { lineRangeOf, linesLabel, mergeRanges, type LineRange } from "../../context/lines";
-import { explainPrompt, fixPrompt, problemsToFix, type Problem } from "./taskTexts";
+import { explainPrompt, fixCommandPrompt, fixPrompt, problemsToFix, type Problem } from "./taskTexts";
 import { showInformation } from "../../ui/show";
 
 /** Runs a task about files or lines in a new session. If only a title is given, asks for the task. */
@@ -30,20 +31,16 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     });
   }
 
-  /** Asks the user for a task and runs it on the selection, in a new session. */
+  /** Asks the user for a task and runs it on the selection or, without one, on the line of the cursor, in a new session. */
   async runOnSelection(): Promise<void> {
     const editor = activeEditor();
     if (!editor) {
       void showInformation(t("Open a file of the workspace first."));
       return;
     }
-    const ranges = selectedRanges(editor);
-    if (ranges.length === 0) {
-      void showInformation(t("First, select the code for the task."));
-      return;
-    }
+    const ranges = linesAt(editor);
     const name = shownPath(editor.document).split("/").at(-1) ?? "";
-    const title = t("Agent: Run Task on {0}", `${name}, ${linesLabel(ranges)}`);
+    const title = t("Agent: Ask or Change {0}", `${name}, ${linesLabel(ranges)}`);
     await this.runOn(contextOf(editor.document, ranges), { title });
   }
 
@@ -60,7 +57,7 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const { document, selection } = editor;
     const selected = selectedRanges(editor);
     const word = selected.length === 0 ? document.getWordRangeAtPosition(selection.active) : undefined;
-    const ranges = selected.length > 0 ? selected : [{ start: selection.active.line, end: selection.active.line }];
+    const ranges = linesAt(editor);
     const prompt = explainPrompt(nameForAgent(document), ranges, word && document.getText(word));
     await this.runOn(contextOf(document, ranges), { prompt }, "ask");
   }
@@ -71,6 +68,13 @@ export class EditorTasks implements vscode.CodeActionProvider, vscode.Disposable
     const ranges = problemsToFix(found).map(({ problem: { range } }) => lineRangeOf(range));
     const prompt = fixPrompt(shownPath(document), found);
     await this.runOn(contextOf(document, mergeRanges(ranges)), { prompt });
+  }
+
+  /** Runs a task that fixes the last command in the active terminal, in a new session. */
+  async fixCommand(): Promise<void> {
+    const failed = failedCommand();
+    if (failed) await this.runOn([failed], { prompt: fixCommandPrompt(failed) });
+    else void showInformation(t("The last command in this terminal has not failed."));
   }
 
   provideCodeActions(
@@ -108,6 +112,13 @@ const shownPath = ({ uri }: vscode.TextDocument): string => workspacePath(shownF
 
 function selectedRanges({ selections }: vscode.TextEditor): LineRange[] {
   return mergeRanges(selections.filter(({ isEmpty }) => !isEmpty).map(lineRangeOf));
+}
+
+/** The selected lines; without a selection, that of the cursor. */
+function linesAt(editor: vscode.TextEditor): LineRange[] {
+  const selected = selectedRanges(editor);
+  const { line } = editor.selection.active;
+  return selected.length > 0 ? selected : [{ start: line, end: line }];
 }
 
 /** Returns a context item for `agent/runTask` for each range. */

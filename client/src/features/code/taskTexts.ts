@@ -1,6 +1,7 @@
 // The prompts of tasks that are started in an editor. Pure.
 
 import { mergeRanges, type LineRange } from "../../context/lines";
+import type { TerminalItem } from "../../wire/protocol";
 import { visibleText } from "../../ui/shownText";
 
 /** The maximum number of problems that a prompt lists. */
@@ -53,6 +54,12 @@ function problemText({ line, message, source, code }: Problem): string {
   const shown = words.length > MOST_CHARACTERS ? `${words.slice(0, MOST_CHARACTERS)}…` : words;
   const from = [source, code].filter(Boolean).join(" ");
   return `line ${line + 1}: ${shown}${from ? ` [${from}]` : ""}`;
+}
+
+/** Returns the prompt that asks the agent to fix a command that failed in the user's terminal. */
+export function fixCommandPrompt({ command, exitCode }: Pick<TerminalItem, "command" | "exitCode">): string {
+  const line = visibleText(command.trim().replace(/\s*[\r\n]\s*/g, " ")).slice(0, MOST_CHARACTERS);
+  return `This command failed in my terminal${exitCode === undefined ? "" : ` with exit code ${exitCode}`}. Fix the cause: ${line}`;
 }
 
 /** Returns the prompt that asks the agent to explain lines of a file or, if `symbol` is given, only that symbol. */

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.display import escape_to_one_line
+from fairlead.display import escape_to_one_line, strip_sequences
 from fairlead.messages.history import clean_text
 from fairlead.messages.images import media_type
 from fairlead.messages.parts import Image, Note, Part
@@ -27,6 +27,9 @@ MAX_FILE_CHARS = 12_000
 """A longer file is only mentioned."""
 MAX_CHANGES_CHARS = 20_000
 """A longer diff is cut."""
+MAX_TERMINAL_CHARS = 10_000
+"""Of the output of a terminal's command, at most this much of its end is attached."""
+MAX_COMMAND_CHARS = 1000
 WINDOW_SHARE = 0.5
 """The share of the limit for a round's results that the contents may take, if that is less than `MAX_CHARS`."""
 DIAGNOSTICS_SECONDS = 5.0
@@ -98,6 +101,8 @@ class Attacher:
                     await self._add_problems(item)
                 case "changes":
                     self._add_changes(item.text or "")
+                case "terminal":
+                    self._add_terminal(item)
                 case "image":
                     self._add_image(item.name, item.data)
                 case "selection" if item.text is not None:
@@ -212,6 +217,18 @@ class Attacher:
         if omitted:
             text += f"\n({omitted} of {len(parts)} files omitted, because they look like secrets.)"
         self._add_content("changes", text.strip("\n") or NO_CHANGES, min(MAX_CHANGES_CHARS, self._left))
+
+    def _add_terminal(self, item: ContextItem) -> None:
+        """Adds the end of the output of a command that the user ran in a terminal."""
+        command = escape_to_one_line(item.name)[:MAX_COMMAND_CHARS]
+        ended = "" if item.exit_code is None else f" (exit code {item.exit_code})"
+        self._references.append(f"a command in the user's terminal: {command}{ended}")
+        output = strip_sequences(item.text or "").strip("\n")
+        limit = max(0, min(MAX_TERMINAL_CHARS, self._left))
+        if len(output) > limit:
+            cut = output[len(output) - limit :].split("\n", 1)[-1]
+            output = f"(These are the last {len(cut):,} of {len(output):,} characters.)\n{cut}"
+        self._add_content("terminal", f"$ {command}\n{output}", len(output) + len(command) + 3)
 
     def _add_selected_text(self, item: ContextItem, text: str) -> None:
         """Adds the selected lines of a document that no tool can read.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-ItemKind = Literal["file", "selection", "problems", "changes", "image"]
+ItemKind = Literal["file", "selection", "problems", "changes", "terminal", "image"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,8 @@ class ContextItem:
     path: Path | None = None
     """The file or folder.
 
-    None for `changes`, `image`, the `problems` of all files, and a `selection` in a document that is not a file.
+    None for `changes`, `terminal`, `image`, the `problems` of all files, and a `selection` in a document that is not a
+    file.
     """
     first_line: int | None = None
     """The first of the lines that the user means, counted from 1; None for the whole file."""
@@ -22,11 +23,15 @@ class ContextItem:
     """The last of these lines, inclusive; None for the whole file."""
     kind: ItemKind = "file"
     text: str | None = None
-    """The diff of `changes`; the lines of a `selection` in a document that is not a file as the tools read it."""
+    """The diff of `changes`; the output of the command `name` of a `terminal`; the lines of a `selection` in a document
+    that is not a file as the tools read it.
+    """
     name: str = ""
     """The name of an `image`, or of the document of such a `selection`.
 
     With a path, the document shows a part or another version of that file, and the name says which: `cell 2`.
     """
+    exit_code: int | None = None
+    """Of the command of a `terminal`; None if it is unknown."""
     data: bytes = b""
     """The bytes of an `image`."""
