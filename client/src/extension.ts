@@ -111,7 +111,13 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
   });
   const promptBox = new PromptBox(context.workspaceState, warm);
-  const rewinds = new Rewinds(store, agent, runs, (prompt) => conversation.offer(prompt));
+  const rewinds = new Rewinds(
+    store,
+    agent,
+    runs,
+    () => sessions.showOther(),
+    (prompt) => conversation.offer(prompt),
+  );
   const conversation: Conversation = new Conversation(
     context.extensionUri,
     store,
@@ -173,6 +179,8 @@ export function activate(context: vscode.ExtensionContext): void {
     setApiKey: () => errorHelp.setKey(chosenModels.current, store.active?.id),
     setUpModel: setUp,
     openExample: () => openExample(context.extensionPath),
+    showKeys: () =>
+      vscode.commands.executeCommand("workbench.action.openGlobalKeybindings", `@ext:${context.extension.id}`),
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),

@@ -153,6 +153,16 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
   await page.pick("Greetings", { title: "Agent: Find Session" });
   await page.rows(SESSIONS, described("Greetings", "shown"));
   await picture(page, "found");
+  await page.runCommand("Agent: Rewind...");
+  await page.fillInput("Another Session...", { title: "Agent: Rewind “Greetings”" });
+  await page.pick("The second task", { title: "Agent: Rewind" });
+  await page.until("the messages of the other session", async () => {
+    const { title, items } = await page.quickInput();
+    return title === "Agent: Rewind “The second task”" && items[0].label === "Thank you";
+  });
+  await page.press("Escape");
+  await page.clickRow(SESSIONS, "Greetings");
+  await page.rows(SESSIONS, described("Greetings", "shown"));
 });
 
 editorTest("a conversation is exported as Markdown, or as JSON if the name says so", async ({ page, workspace }) => {

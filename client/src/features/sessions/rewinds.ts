@@ -37,28 +37,40 @@ const SCOPES: readonly ScopeRow[] = [
 ];
 
 export class Rewinds {
-  /** `offer` shows the prompt that is no longer in the conversation, so that the user can edit and resend it. */
+  /**
+   * `showOther` lets the user choose another session, and shows it. `offer` shows the prompt that is no longer in the
+   * conversation, so that the user can edit and resend it.
+   */
   constructor(
     private readonly store: Store,
     private readonly server: AgentServer,
     private readonly runs: Runs,
+    private readonly showOther: () => Promise<Session | undefined>,
     private readonly offer: (prompt: string) => Promise<void>,
   ) {}
 
-  /** Lets the user pick a message of the shown session, and rewinds the session to before it. */
-  async pick(): Promise<void> {
-    const session = this.store.active;
+  /** Lets the user pick a message of the shown session, or of another one, and rewinds the session to before it. */
+  async pick(session = this.store.active): Promise<void> {
     const prompts = session?.entries.filter(isRewindable).reverse() ?? [];
     if (!session || prompts.length === 0) {
-      void showInformation(t("This conversation has no message to rewind to."));
+      const other = t("Another Session...");
+      const chosen = await showInformation(t("This conversation has no message to rewind to."), other);
+      if (chosen === other) await this.pickInOther();
       return;
     }
-    const items = prompts.map((prompt) => ({ label: lineText(prompt.text, 200), prompt }));
+    const other = { label: t("Another Session..."), prompt: undefined };
+    const items = [...prompts.map((prompt) => ({ label: lineText(prompt.text, 200), prompt })), other];
     const chosen = await pick(items, {
       title: t("Agent: Rewind “{0}”", session.title),
       placeholder: t("Rewind to before which message?"),
     });
-    if (chosen) await this.rewind(session, chosen.prompt);
+    if (chosen === other) await this.pickInOther();
+    else if (chosen?.prompt) await this.rewind(session, chosen.prompt);
+  }
+
+  private async pickInOther(): Promise<void> {
+    const session = await this.showOther();
+    if (session) await this.pick(session);
   }
 
   /**

@@ -14,7 +14,7 @@ import { askForText, pick, showBriefly, showInformation, showWarning } from "../
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. A failed request does not count. */
-  private readonly requestedTranscripts = new Set<string>();
+  private readonly requestedTranscripts = new Map<string, Promise<void>>();
   private readonly unsubscribe: () => void;
 
   constructor(
@@ -88,6 +88,16 @@ export class Sessions implements vscode.Disposable {
     if (chosen) await this.show(chosen.id);
   }
 
+  /** Lets the user choose another session, and shows it. Returns it as soon as its conversation is known. */
+  async showOther(): Promise<Session | undefined> {
+    const others = this.store.listed.filter((session) => session !== this.store.active);
+    const texts = { title: t("Agent: Rewind"), placeholder: t("Choose the session to rewind.") };
+    const chosen = await this.pick(others, texts, t("There is no other session."));
+    if (!chosen || !(await this.show(chosen.id))) return undefined;
+    await this.requestedTranscripts.get(chosen.id);
+    return chosen;
+  }
+
   /** Asks for another title of a session. */
   async rename({ sessionId, label }: SessionNode): Promise<void> {
     const title = await askForText({ title: t("Agent: Rename Session") }, { value: label });
@@ -151,8 +161,7 @@ export class Sessions implements vscode.Disposable {
     if (row?.openElsewhere && !isChosen) return;
     // a session without a title has not run yet
     if (!row?.title || entries.length > 0 || this.requestedTranscripts.has(id)) return;
-    this.requestedTranscripts.add(id);
-    void this.requestTranscript(id, isChosen);
+    this.requestedTranscripts.set(id, this.requestTranscript(id, isChosen));
   }
 
   private async requestTranscript(sessionId: string, isChosen: boolean): Promise<void> {

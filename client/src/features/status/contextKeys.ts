@@ -1,7 +1,6 @@
 // The context keys of the "when" clauses in package.json that depend on the store. Other modules set a few more.
 
 import { isReadyToGo, pauseReason } from "../../state/waiting";
-import { isRewindable } from "../../state/session";
 import type { Store } from "../../state/store";
 import { setContextKey } from "../../ui/contextKeys";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
@@ -10,12 +9,12 @@ import { drawnFrom, type Scheduled } from "../../ui/throttle";
 export function watchContextKeys(store: Store): Scheduled {
   const known = new Map<string, boolean>();
   const update = (): void => {
-    const { active, awaitingAnswer, reviewable, sessions } = store;
+    const { active, listed, awaitingAnswer, reviewable, sessions } = store;
     const values = {
       running: sessions.some(({ running }) => running),
       shownRunning: active?.running === true,
       hasSession: active !== undefined,
-      canRewind: active?.entries.some(isRewindable) === true,
+      hasSessions: listed.length > 0,
       readyToGo: isReadyToGo(active),
       paused: pauseReason(active) !== undefined,
       waiting: awaitingAnswer.length > 0,
