@@ -66,6 +66,27 @@ test("the description shows the kind and the risk of a change", () => {
   assert.match(rowOf(rows, "run.sh")?.description ?? "", /executable · \+1 −1$/);
 });
 
+test("a file that could not be accepted says why, until it is decided again or nothing is proposed for it", () => {
+  const store = new Store();
+  const edits = params<Edits>("edits");
+  const [file] = edits.files;
+  assert.ok(file);
+  const outcome = { uri: file.uri, hunk: null, message: "This file is read-only." };
+  const shown = (): string | undefined => {
+    const row = rowOf(childRows(store.reviewable, undefined, relative), relative(file.uri));
+    return row?.kind === "file" && row.description.includes("not accepted") ? row.tooltip : undefined;
+  };
+  store.setEdits(edits);
+  store.setRefusals(edits.sessionId, [{ ...outcome, outcome: "failed" }]);
+  assert.match(shown() ?? "", /^Not accepted: This file is read-only\.$/m);
+  store.setRefusals(edits.sessionId, [{ ...outcome, outcome: "conflict" }]);
+  assert.equal(shown(), undefined);
+  store.setRefusals(edits.sessionId, [{ ...outcome, outcome: "failed" }]);
+  store.setEdits({ ...edits, version: edits.version + 1, files: edits.files.slice(1) });
+  store.setEdits({ ...edits, version: edits.version + 2 });
+  assert.equal(shown(), undefined);
+});
+
 test("a renamed file shows its new name, with the folder if that changes", () => {
   const [file] = params<Edits>("edits").files;
   assert.ok(file);

@@ -7,11 +7,12 @@ import { edit, runTask, useAgent } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const BEFORE = "one\ntwo\n";
-const NAMES = ["fixed.txt", "free.txt", "arrow.ini", "umlaut.ini"];
+const NAMES = ["fixed.txt", "locked.txt", "free.txt", "arrow.ini", "umlaut.ini"];
 
 const editorTest = useAgent(
   [
     { calls: [edit("fixed.txt", "two", "TWO"), edit("free.txt", "two", "TWO")] },
+    { calls: [edit("locked.txt", "two", "TWO")] },
     { calls: [edit("arrow.ini", "two", "two → “2”"), edit("umlaut.ini", "two", "zwölf “2”")] },
     { text: "Proposed." },
   ],
@@ -48,6 +49,24 @@ editorTest(
     await page.runCommand("File: Set Active Editor Writeable in Session");
     await page.rowAction(VIEW, "fixed.txt", "Accept");
     await page.until("the edit on disk", () => read(workspace, "fixed.txt") === "one\nTWO\n");
+  },
+);
+
+editorTest(
+  "a file without write permission stays proposed and clean, and a message and its row say why",
+  async ({ page, workspace }) => {
+    const file = path.join(workspace, "locked.txt");
+    fs.chmodSync(file, 0o444);
+    await page.openFile("locked.txt");
+    await page.rowAction(VIEW, "locked.txt", "Accept");
+    await page.toast("locked.txt: This file is read-only. Make it writable, then try again.");
+    await page.rows(VIEW, (rows) =>
+      rows.some(({ label, description }) => label === "locked.txt" && description.startsWith("not accepted · ")),
+    );
+    assert.ok((await page.tabs()).every(({ dirty }) => !dirty));
+    fs.chmodSync(file, 0o644);
+    await page.rowAction(VIEW, "locked.txt", "Accept");
+    await page.until("the edit on disk", () => read(workspace, "locked.txt") === "one\nTWO\n");
   },
 );
 

@@ -105,7 +105,7 @@ def test_fault_54_a_read_only_workspace(tmp_path: Path, hidden: Sequence[str]) -
     if ended.returncode == 99:
         pytest.skip("nothing can be mounted here")
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "a.txt is read-only." in ended.stdout
+    assert "This file is read-only." in ended.stdout
     assert "b.txt could not be written: Read-only file system" in ended.stdout
     assert "Could not be applied: a.txt, b.txt" in ended.stdout
     assert [path.name for path in workspace.iterdir()] == ["a.txt"]

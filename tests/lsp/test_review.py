@@ -1,6 +1,9 @@
 """The review over LSP (docs/protocol.md): accept, reject, open documents, conflicts, and refusals by the editor."""
 
+import shutil
+import subprocess
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -132,22 +135,46 @@ async def test_fault_146_the_editor_writes_what_is_open_in_it(workspace: Path, r
         assert len(client.all("workspace/applyEdit")) == 3
 
 
-async def test_fault_146_a_read_only_file_stays_proposed(workspace: Path, replay: Replay) -> None:
+def _by_permissions(path: Path, is_writable: bool) -> None:
+    path.chmod(0o644 if is_writable else 0o444)
+
+
+def _by_attribute(attribute: str) -> Callable[[Path, bool], None]:
+    """Sets an attribute of the file system that not even root can write against. Skips the test without such a one."""
+
+    def set_writable(path: Path, is_writable: bool) -> None:
+        command = ["chattr", f"{'-' if is_writable else '+'}{attribute}", str(path)]
+        if shutil.which("chattr") is None or subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("no attributes of files here")
+
+    return set_writable
+
+
+@pytest.mark.parametrize(
+    "set_writable",
+    [_by_permissions, _by_attribute("i"), _by_attribute("a")],
+    ids=["permissions", "immutable", "append-only"],
+)
+async def test_fault_146_a_read_only_file_stays_proposed(
+    workspace: Path, replay: Replay, set_writable: Callable[[Path, bool], None]
+) -> None:
     """docs/faults.md 146: also if the server could replace it, because its folder is writable. Other files are
     accepted, and so is this one when it is writable."""
     for name in ("fixed.txt", "free.txt"):
         (workspace / name).write_text("1\n")
-    (workspace / "fixed.txt").chmod(0o444)
     settings = replay({"calls": [edit(name, "1", "2") for name in ("fixed.txt", "free.txt")]}, {"text": "."})
-    async with Client(workspace, settings=settings, capabilities=NOTHING) as client:
+    async with AsyncExitStack() as stack:
+        stack.callback(set_writable, workspace / "fixed.txt", True)
+        set_writable(workspace / "fixed.txt", False)
+        client = await stack.enter_async_context(Client(workspace, settings=settings, capabilities=NOTHING))
         session = (await client.run())["sessionId"]
         accept = {"sessionId": session, "target": {"all": True}}
         review = await client.request("agent/edits/accept", accept)
         found = {Path(one["uri"]).name: one["message"] for one in review["outcomes"]}
-        assert found == {"fixed.txt": "fixed.txt is read-only. Make it writable, then try again.", "free.txt": ""}
+        assert found == {"fixed.txt": "This file is read-only. Make it writable, then try again.", "free.txt": ""}
         assert [Path(file["uri"]).name for file in review["edits"]["files"]] == ["fixed.txt"]
         assert (workspace / "fixed.txt").read_text() == "1\n"
-        (workspace / "fixed.txt").chmod(0o644)
+        set_writable(workspace / "fixed.txt", True)
         await client.request("agent/edits/accept", accept)
         assert (workspace / "fixed.txt").read_text() == "2\n"
 

@@ -84,6 +84,8 @@ export interface Session {
   row: SessionRow | undefined;
   plan: Plan | undefined;
   edits: Edits | undefined;
+  /** Why the last attempt to accept a file failed, by the file's URI. */
+  readonly refusals: Map<string, string>;
   /** The usage of the last run so far. */
   usage: UsageEvent | undefined;
   /** What each run has cost so far, in US dollars, by its id; null: the model's price is unknown. */
@@ -165,6 +167,7 @@ export function newSession(id: string, isStarting = false): Session {
     row: undefined,
     plan: undefined,
     edits: undefined,
+    refusals: new Map(),
     usage: undefined,
     costs: new Map(),
     startedAt: undefined,

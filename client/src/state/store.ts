@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
-import type { AgentEvent, ApproveParams, AskParams, Continuation, Mode, OpenedSession } from "../wire/protocol";
+import type { AgentEvent, ApproveParams, AskParams, Continuation, Mode, OpenedSession, Outcome } from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionRow } from "../wire/protocolStates";
 import { DecisionHistory } from "./decisions";
 import {
@@ -296,6 +296,18 @@ export class Store {
     const session = this.getOrCreate(edits.sessionId);
     if (session.edits && edits.version < session.edits.version) return;
     session.edits = edits;
+    for (const uri of session.refusals.keys()) {
+      if (!edits.files.some((file) => file.uri === uri)) session.refusals.delete(uri);
+    }
+    this.emit("edits", session);
+  }
+
+  /** Records which files of an accept could not be changed, and why. */
+  setRefusals(sessionId: string, outcomes: readonly Outcome[]): void {
+    const session = this.byId.get(sessionId);
+    if (!session) return;
+    for (const { uri } of outcomes) session.refusals.delete(uri);
+    for (const { uri, outcome, message } of outcomes) if (outcome === "failed") session.refusals.set(uri, message);
     this.emit("edits", session);
   }
 

@@ -151,7 +151,9 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
     const deleted = isDeletedByUser(file);
     const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
     const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
+    const refusal = session.refusals.get(file.uri);
     const marks = [
+      refusal === undefined ? "" : t("not accepted"),
       errorCount(file.problems.length),
       risk?.mark,
       file.protected ? t("protected") : "",
@@ -165,6 +167,7 @@ function fileRows(session: Session, relative: (uri: string) => string): EditRow[
       file.binary
         ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
         : `${countText(file.hunks.length, "change")}, ${size}`,
+      refusal === undefined ? "" : t("Not accepted: {0}", refusal),
       risk?.why,
       file.protected ? PROTECTED : "",
       conflict

@@ -123,7 +123,9 @@ export class Review {
       // no message if an earlier decision included this one
       () => this.isStillPending(params),
     );
-    if (result) this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
+    if (!result) return undefined;
+    this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
+    if (decision === "accept") this.store.setRefusals(sessionId, result.outcomes);
     return result;
   }
 

@@ -5,6 +5,7 @@ answer is checked against the files. The server overwrites only the bytes that i
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import time
@@ -31,7 +32,7 @@ APPLIED_DIFFERENTLY = (
     "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
-READ_ONLY = "{name} is read-only. Make it writable, then try again."
+READ_ONLY = "This file is read-only. Make it writable, then try again."
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -135,10 +136,25 @@ def _read_only_reason(edit: FileEdit) -> str:
     if edit.old is None or edit.new is None or not changes_content or edit.mode is not None:
         return ""
     try:
-        is_writable = edit.path.stat().st_mode & 0o222 and os.access(edit.path, os.W_OK)
+        is_writable = edit.path.stat().st_mode & 0o222 and _opens_for_writing(edit.path)
     except OSError:  # there is no file, which the writer reports
         return ""
-    return "" if is_writable else READ_ONLY.format(name=edit.path.name)
+    return "" if is_writable else READ_ONLY
+
+
+def _opens_for_writing(path: Path) -> bool:
+    """Whether the system would let a file be written. `os.access` does not know append-only files and Windows' rights.
+
+    Raises:
+        OSError: the answer is unknown, for example because a program runs the file.
+    """
+    try:
+        os.close(os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return False
+        raise
+    return True
 
 
 def _is_occupied(user_files: UserFiles, edit: FileEdit) -> bool:
