@@ -38,7 +38,7 @@ import { method, serverCommand, type ApproveParams, type AskParams, type DecideP
 import { showProposedProblems } from "./features/review/problems";
 import { Questions } from "./features/questions/questions";
 import { watchForNotifications } from "./features/questions/systemNotifications";
-import { Review, targetOf } from "./features/review/review";
+import { Review } from "./features/review/review";
 import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./features/sessions/runs";
 import { setUpModel } from "./server/modelSetup";
@@ -217,6 +217,8 @@ export function activate(context: vscode.ExtensionContext): void {
       editsView.withFocused((row) => (row ? cursor.decideRow("accept", row, { advance: true }) : onUnknownRow())),
     rejectFocused: () =>
       editsView.withFocused((row) => (row ? cursor.decideRow("reject", row, { advance: true }) : onUnknownRow())),
+    rejectFocusedWithReason: () =>
+      editsView.withFocused((row) => (row ? cursor.rejectRowWithReason(row, { advance: true }) : onUnknownRow())),
     acceptActive: () => cursor.decideFile("accept"),
     rejectActive: () => cursor.decideFile("reject"),
     acceptShown: () => cursor.decideShown("accept"),
@@ -273,10 +275,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showCheck: ({ sessionId, result }: CheckRow) => {
       checks.showOutput(sessionId, result);
     },
-    rejectWithReason: (row?: unknown) =>
-      isEditRow(row) && row.kind !== "check"
-        ? review.rejectWithReason(row.sessionId, targetOf(row))
-        : cursor.rejectWithReason(),
+    rejectWithReason: (row?: unknown) => (isEditRow(row) ? cursor.rejectRowWithReason(row) : cursor.rejectWithReason()),
     openDiff: (row: EditRow) =>
       row.kind === "file" || row.kind === "hunk"
         ? diffs.open(row.sessionId, row.file, row.kind === "hunk" ? row.hunk : undefined)

@@ -80,9 +80,13 @@ test("unsaved text in a diff is restored after a reload of the window", async ()
 
 test("an amended proposal and the plan are restored after a reload of the window", async () => {
   await withProposals({ name: "restored", ...one }, async ({ page, code, disk }) => {
+    await page.clickRow(VIEW, "a.txt");
+    await page.lenses((titles) => titles.includes("Accept"));
     await typeInDiff(page, "a.txt", "TWO", "-mine");
+    await page.lenses((titles) => titles.length === 0); // they would be on wrong lines
     await page.press("ControlOrMeta+s");
     await page.tab("a.txt (proposed)", (tab) => !tab.dirty);
+    await page.lenses((titles) => titles.includes("Accept"));
     await page.until("the session is saved", () => journals(code).some((text) => text.includes("TWO-mine")));
     await page.reload();
     await page.rows(VIEW, (rows) => rows.some((row) => row.label === "a.txt"));

@@ -126,6 +126,8 @@ editorTest("the keys decide in the multi-file diff too, and stay in it", async (
   await page.tab("Proposed: Change the files (4 files)");
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "rest.txt"));
+  await page.tab("Proposed: Change the files (5 files)");
+  await page.until("the file in the diff again", async () => (await page.diffFiles()).includes("rest.txt"));
   await page.rowAction(VIEW, "rest.txt", "Reject");
   await page.rows(VIEW, lacks("rest.txt"));
 });
@@ -185,4 +187,13 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
   await page.press("Alt+u");
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
+  await go("Home", "gone.txt");
+  await page.press("Alt+r");
+  await page.quickInput("Agent: Reject with Reason");
+  await page.insertText("it is needed");
+  await page.press("Enter");
+  await page.rows(
+    VIEW,
+    (rows) => lacks("gone.txt")(rows) && rows.some(({ focused, label }) => focused && label === "lens.txt"),
+  );
 });

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import {
   CloseAction,
   ErrorAction,
+  CodeLensRequest,
   ErrorCodes,
   LanguageClient,
   ShowMessageNotification,
@@ -86,6 +87,7 @@ export class AgentServer implements vscode.Disposable {
         if (event.affectsConfiguration("fairlead.python")) void this.restart();
         else void this.sendSettings();
       }),
+      vscode.workspace.onDidSaveTextDocument((document) => void this.refreshLenses(document)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.notify(method.trust, { trusted: true })),
       vscode.window.onDidChangeWindowState(({ focused }) => {
         if (focused) void this.findSessions();
@@ -124,6 +126,13 @@ export class AgentServer implements vscode.Disposable {
     } finally {
       if (abandon) this.pendingRequests.delete(abandon);
     }
+  }
+
+  /** Makes VS Code request the CodeLenses of a proposed text again, because they are hidden while it is not saved. */
+  private async refreshLenses(document: vscode.TextDocument): Promise<void> {
+    if (document.uri.scheme !== scheme.proposed) return;
+    const client = await this.client;
+    client?.getFeature(CodeLensRequest.method).getProvider(document)?.onDidChangeCodeLensEmitter.fire();
   }
 
   /** Starts the server if it is not running. If it cannot start, shows the reason and throws NotStarted. */

@@ -121,10 +121,25 @@ export class ReviewCursor {
    * check.
    */
   async decideRow(decision: Decision, row: EditRow, { advance = false, ...options }: RowOptions = {}): Promise<void> {
+    await this.decideRowBy((params) => this.review.decide(decision, { ...params, ...options }), row, advance);
+  }
+
+  /** Asks for a reason and rejects what a row shows. `advance` as in `decideRow`. */
+  async rejectRowWithReason(row: EditRow, { advance = false } = {}): Promise<void> {
+    const reject = ({ sessionId, target }: DecideParams): Promise<void> =>
+      this.review.rejectWithReason(sessionId, target);
+    await this.decideRowBy(reject, row, advance);
+  }
+
+  private async decideRowBy(
+    decideOn: (params: DecideParams) => Promise<unknown>,
+    row: EditRow,
+    advance: boolean,
+  ): Promise<void> {
     if (row.kind === "check") return;
     const { sessionId } = row;
     const target = targetOf(row);
-    const decide = (): Promise<unknown> => this.review.decide(decision, { sessionId, target, ...options });
+    const decide = (): Promise<unknown> => decideOn({ sessionId, target });
     const shown = this.shown();
     const isShown = shown?.side.sessionId === sessionId && ("all" in target || target.uri === shown.file.uri);
     if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {

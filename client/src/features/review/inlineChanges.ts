@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method, type ChangeInFile, type DecideParams } from "../../wire/protocol";
+import { method, scheme, type ChangeInFile, type DecideParams } from "../../wire/protocol";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
 import { setContextKey } from "../../ui/contextKeys";
@@ -201,10 +201,12 @@ export class InlineChanges implements vscode.Disposable {
 const isInline = (): boolean => vscode.workspace.getConfiguration().get(SETTING) !== false;
 
 /**
- * Whether a change in the user's file has no CodeLens, because its thread has buttons. Screen readers find a CodeLens
- * more easily, and not all changes of a file with many have a thread.
+ * Whether a change has no CodeLens. In a proposed text with unsaved changes, the CodeLenses would be on wrong lines. In
+ * the user's file, the change's thread has buttons. Screen readers find a CodeLens more easily, and not all changes of a
+ * file with many have a thread.
  */
 export function hidesLens(store: Store, document: vscode.TextDocument, { sessionId, target }: DecideParams): boolean {
+  if (document.uri.scheme === scheme.proposed) return document.isDirty;
   if (document.uri.scheme !== "file" || !("hunk" in target) || !isInline() || usesScreenReader()) return false;
   const file = fileOf(store.get(sessionId), vscode.Uri.parse(target.uri).path);
   const hunk = hunkOf(store, sessionId, target);
