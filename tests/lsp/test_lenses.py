@@ -270,10 +270,17 @@ async def test_a_failed_outcome_is_shown(workspace: Path, replay: Replay) -> Non
 
 
 async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay: Replay) -> None:
-    """A client that announces `diffs` gets one more lens in the user's files, and none in the proposed text."""
-    file = workspace / "a.txt"
+    """A client that announces `diffs` gets one more lens at each hunk of the user's files. In the proposed text, only
+    the first of several hunks has more: those for the whole file.
+    """
+    file, several = workspace / "a.txt", workspace / "b.txt"
     file.write_text(LINES)
-    settings = replay({"calls": [edit(file.name, "line 5\n", "line 5\nmore\n")]}, {"text": "."})
+    several.write_text(LINES)
+    calls = [
+        edit(file.name, "line 5\n", "line 5\nmore\n"),
+        *(edit(several.name, f"line {n}\n", "") for n in (2, 5)),
+    ]
+    settings = replay({"calls": calls}, {"text": "."})
     answers: dict[str, Any] = {"workspace/codeLens/refresh": lambda _: None}
     able = {**PLAIN, "experimental": {"agent": {"diffs": True}}}
     async with Client(workspace, settings=settings, capabilities=able, answers=answers) as client:
@@ -285,5 +292,11 @@ async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay
             {"title": "Open Diff", "command": "fairlead.showChange", "arguments": [change]},
         ]
         assert len(await lenses(client, proposed(session, file))) == 2
+        first = [(1, "Accept"), (1, "Reject")]
+        whole = [(1, "Accept All 2 Changes in This File"), (1, "Reject All 2 Changes in This File")]
+        found = await titles(client, proposed(session, several))
+        assert found == [*first, *whole, (3, "Accept"), (3, "Reject")]
+        await press(client, proposed(session, several), whole[0][1])
+        assert [await lenses(client, proposed(session, several))] == [[]]
         # and no code actions, because such a client has a command for the change at the cursor
         assert "codeActionProvider" not in client.server["capabilities"]

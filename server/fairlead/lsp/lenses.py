@@ -14,6 +14,7 @@ from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
     CONFLICT_TITLES,
     Command,
+    all_titles,
     proposal_of,
     review_commands,
     uri_of,
@@ -59,7 +60,7 @@ class Lenses:
                 session = await self._sessions.get(content.session_id)
             except (WrongRequest, RequestRefused):
                 return []
-            return list(_lenses(session, content.path))
+            return list(_lenses(session, content.path, with_file=self.has_diffs))
         path = file_path(uri)
         if path is None:
             return []
@@ -90,11 +91,12 @@ class Lenses:
                 return
 
 
-def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
+def _lenses(session: Session, path: Path, prefix: str = "", *, with_file: bool = False) -> Iterator[Lens]:
     """The lenses of a file: in the proposed text, or in the user's text if there is a prefix.
 
     Args:
         prefix: the beginning of the title of each lens that accepts.
+        with_file: whether the first of several hunks has lenses for the whole file too.
     """
     proposal = proposal_of(session, path)
     if proposal is None:
@@ -109,7 +111,7 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
         return
     text = (proposal.current if in_file else proposal.proposed) or ""
     last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
-    for hunk in proposal.hunks:
+    for index, hunk in enumerate(proposal.hunks):
         start = proposal.region_of[hunk.id].mine[0] if in_file else hunk.new_start
         accept = Title("Accept {0}", (hunk_size(hunk),)) if in_file else Title("Accept")
         conflict = hunk.id in proposal.conflicts
@@ -118,10 +120,18 @@ def _lenses(session: Session, path: Path, prefix: str = "") -> Iterator[Lens]:
         yield from _pair(session, min(start, last), target, titles, prefix, conflict=conflict)
         if in_file:
             yield _show(session, min(start, last), target)
+        if with_file and index == 0 and len(proposal.hunks) > 1:
+            yield from _pair(session, min(start, last), {"uri": uri}, all_titles(proposal), conflict=False)
 
 
 def _pair(
-    session: Session, line: int, target: dict[str, str], titles: tuple[Title, Title], prefix: str, *, conflict: bool
+    session: Session,
+    line: int,
+    target: dict[str, str],
+    titles: tuple[Title, Title],
+    prefix: str = "",
+    *,
+    conflict: bool,
 ) -> Iterator[Lens]:
     """The lenses to accept and to reject, on one line."""
     accept, reject = review_commands(session, target, conflict=conflict)

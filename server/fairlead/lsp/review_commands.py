@@ -41,6 +41,12 @@ def whole_titles(session: Session, proposal: Proposal) -> tuple[Title, Title] | 
     return CONFLICT_TITLES if proposal.in_conflict else (_accept_title(session, proposal), Title("Reject"))
 
 
+def all_titles(proposal: Proposal) -> tuple[Title, Title]:
+    """The titles of the commands that accept and reject all hunks of a file."""
+    count = (str(len(proposal.hunks)),)
+    return Title("Accept All {0} Changes in This File", count), Title("Reject All {0} Changes in This File", count)
+
+
 def _accept_title(session: Session, proposal: Proposal) -> Title:
     match proposal.kind:
         case "create":
