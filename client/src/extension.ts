@@ -13,6 +13,7 @@ import { registerCodeAnswers } from "./features/code/answers";
 import { EditorTasks } from "./features/code/editorTasks";
 import { decorateFiles } from "./features/review/decorations";
 import { Diffs } from "./features/review/diffs";
+import { followEditor } from "./features/review/followEditor";
 import { isEditRow, ReviewProgress, type CheckRow, type EditRow } from "./features/review/editRows";
 import { EditsView } from "./features/review/editsView";
 import { registerTaskDocuments } from "./context/taskDocuments";
@@ -320,6 +321,7 @@ export function activate(context: vscode.ExtensionContext): void {
     editorTasks,
     ...trees,
     watchContextKeys(store),
+    followEditor(store, cursor, inlineChanges, editsView),
     showStatusItems(store, () => reviewProgress.count(store.sessions)),
     chosenModels,
     showModelItem(store, chosenModels),

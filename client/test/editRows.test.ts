@@ -10,6 +10,7 @@ import {
   newName,
   parentRow,
   pendingFiles,
+  positionText,
   ReviewProgress,
   type EditRow,
 } from "../src/features/review/editRows";
@@ -85,6 +86,22 @@ test("a file that could not be accepted says why, until it is decided again or n
   store.setEdits({ ...edits, version: edits.version + 1, files: edits.files.slice(1) });
   store.setEdits({ ...edits, version: edits.version + 2 });
   assert.equal(shown(), undefined);
+});
+
+test("the position counts the changes of the file and the files of all sessions", () => {
+  const two = sessions("a", "b");
+  const [only] = sessions("a");
+  const [, last] = two;
+  const file = last?.edits?.files.find(({ hunks }) => hunks.length === 2);
+  assert.ok(only && last && file);
+  const all = two.flatMap(({ edits }) => edits?.files ?? []);
+  const number = all.length / 2 + (last.edits?.files.indexOf(file) ?? 0) + 1;
+  const place = { sessionId: last.id, file, hunk: file.hunks[1] };
+  assert.equal(positionText(two, place), `Change 2 of 2, file ${number} of ${all.length}`);
+  assert.equal(positionText(two, { ...place, hunk: undefined }), `File ${number} of ${all.length}`);
+  const alone = { ...only, edits: only.edits && { ...only.edits, files: [file] } };
+  assert.equal(positionText([alone], { ...place, sessionId: only.id }), "Change 2 of 2");
+  assert.equal(positionText([alone], { ...place, sessionId: only.id, hunk: undefined }), "");
 });
 
 test("a renamed file shows its new name, with the folder if that changes", () => {

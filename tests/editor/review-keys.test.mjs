@@ -138,11 +138,11 @@ editorTest("the keys decide in the multi-file diff too, and stay in it", async (
 
 editorTest("the keys go from change to change through all files, and wrap around", async ({ page }) => {
   const order = [
-    ["gone.txt (deleted, proposed)", 1],
-    ["lens.txt (proposed)", 7],
-    ["tree.txt (proposed)", 8],
-    ["tree.txt (proposed)", 10],
-    ["new.txt (new file, proposed)", 1],
+    ["gone.txt (deleted, proposed)", 1, "gone.txt", "File 1 of 4"],
+    ["lens.txt (proposed)", 7, "Line 7", "Change 1 of 1, file 2 of 4"],
+    ["tree.txt (proposed)", 8, "Line 8", "Change 1 of 2, file 3 of 4"],
+    ["tree.txt (proposed)", 10, "Line 10", "Change 2 of 2, file 3 of 4"],
+    ["new.txt (new file, proposed)", 1, "new.txt", "File 4 of 4"],
   ];
   const rows = await page.rows(VIEW);
   assert.deepEqual(
@@ -151,10 +151,13 @@ editorTest("the keys go from change to change through all files, and wrap around
   );
   await page.clickRow(VIEW, "gone.txt");
   await page.tab(order[0][0]);
-  for (const [label, number] of [...order.slice(1), order[0]]) {
+  for (const [label, number, row, position] of [...order.slice(1), order[0]]) {
     await page.press("Alt+j");
     await page.tab(label);
     await line(page, number);
+    await page.rows(VIEW, (all) => all.some((each) => each.selected && each.label === row));
+    await page.statusItem("fairlead.position", ({ text }) => text === position);
+    await page.editorFocus();
   }
   for (const [label, number] of [...order].reverse()) {
     await page.press("Alt+k");

@@ -24,7 +24,7 @@ import {
 import { scheme, type ChangeInFile, type DecideParams, type Target } from "../../wire/protocol";
 import type { FileEdits } from "../../wire/protocolStates";
 import type { InlineChanges } from "./inlineChanges";
-import type { EditRow } from "./editRows";
+import type { EditRow, Place } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
 import type { Direction } from "../../state/decisions";
@@ -146,6 +146,20 @@ export class ReviewCursor {
       await decide();
       await this.diffs.removeDecidedFiles();
     } else await this.decideAndAdvance(shown, target, decide, { preserveFocus: true });
+  }
+
+  /** The change at the cursor of a diff or of the user's file, or the file; undefined in other editors. */
+  get place(): Place | undefined {
+    const inFile = this.shownFile();
+    const change = inFile && changeAt(inFile.changes, inFile.editor.selection.active.line);
+    const { sessionId, uri } = change ?? inFile?.changes[0] ?? {};
+    const shown = this.shown();
+    const side = sessionId && uri ? { sessionId, path: vscode.Uri.parse(uri).path, item: undefined } : shown?.side;
+    const file = side && fileAt(this.store, side);
+    if (!file) return undefined;
+    const target = shown && hunkTarget(shown);
+    const id = change?.hunk ?? (target && "hunk" in target ? target.hunk : undefined);
+    return { sessionId: side.sessionId, file, hunk: file.hunks.find((hunk) => hunk.id === id) };
   }
 
   /** Decides on everything in the active multi-file diff. */

@@ -45,6 +45,13 @@ export function isEditRow(argument: unknown): argument is EditRow {
   return typeof argument === "object" && argument !== null && "kind" in argument && "sessionId" in argument;
 }
 
+/** A change, or a file without one of its changes. */
+export interface Place {
+  readonly sessionId: string;
+  readonly file: FileEdits;
+  readonly hunk: Hunk | undefined;
+}
+
 type Risk = NonNullable<FileEdits["risk"]>;
 
 /** All rows in display order, including collapsed ones. */
@@ -260,6 +267,17 @@ function hunkLabel(hunk: Hunk): string {
 
 export const counts = (added: number, removed: number): string => `+${added} −${removed}`;
 const folder = (path: string): string => path.split("/").slice(0, -1).join("/");
+
+/** Returns where a change or a file is among those of its file and of the sessions; empty if it is the only file. */
+export function positionText(sessions: readonly Session[], { sessionId, file, hunk }: Place): string {
+  const files = sessions.flatMap(({ id, edits }) => (edits?.files ?? []).map(({ uri }) => `${id} ${uri}`));
+  const [fileNumber, fileCount] = [files.indexOf(`${sessionId} ${file.uri}`) + 1, files.length];
+  if (!hunk) return fileCount > 1 ? t("File {0} of {1}", fileNumber, fileCount) : "";
+  const [number, count] = [file.hunks.findIndex(({ id }) => id === hunk.id) + 1, file.hunks.length];
+  return fileCount > 1
+    ? t("Change {0} of {1}, file {2} of {3}", number, count, fileNumber, fileCount)
+    : t("Change {0} of {1}", number, count);
+}
 
 /**
  * Counts how many of the proposed files are left to review, for the view's title and the status bar. Remembers the

@@ -13,6 +13,7 @@ import {
   neighborRow,
   rowId,
   type EditRow,
+  type Place,
 } from "./editRows";
 import { headline } from "./smallestMarks";
 import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
@@ -28,6 +29,11 @@ const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red")
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 export class EditsView extends StoreTree<EditRow> {
+  /** The id of the row that was selected last for the cursor of the editor. */
+  private followed = "";
+  /** The last use of the selection in the queue: `focusedRow` reads and changes it. */
+  private selecting: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly store: Store,
     private readonly progress: ReviewProgress,
@@ -64,13 +70,32 @@ export class EditsView extends StoreTree<EditRow> {
    * its neighbor (`neighborRow`).
    */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
-    const row = await this.focusedRow(rowId);
+    const focused = this.selecting.then(() => this.focusedRow(rowId));
+    this.selecting = focused.catch(() => undefined);
+    const row = await focused;
     const neighbor = row && neighborRow(this.all, row);
     await decide(row);
     const left = this.all;
     const find = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
     const next = row && neighbor && !find(row) ? find(neighbor) : undefined;
     if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
+  }
+
+  /** Selects the row of a change or of a file, without the focus, if the list is visible and the row is another one. */
+  follow({ sessionId, file, hunk }: Place): void {
+    const id = [sessionId, file.uri, ...(hunk && !isDecidedAsWhole(file) ? [hunk.id] : [])].join(" ");
+    const row = this.all.find((other) => rowId(other) === id);
+    if (!row || id === this.followed || !this.view.visible) return;
+    this.followed = id;
+    const reveal = async (): Promise<void> => {
+      if (this.view.visible) await this.view.reveal(row, { select: true, focus: false });
+    };
+    // a row that has just been decided cannot be revealed
+    this.selecting = this.selecting.then(reveal).catch(() => undefined);
+  }
+
+  get onDidShow(): vscode.Event<unknown> {
+    return this.view.onDidChangeVisibility;
   }
 
   private get all(): EditRow[] {

@@ -49,6 +49,9 @@ export class InlineChanges implements vscode.Disposable {
   /** By the document's URI. */
   private readonly files = new Map<string, ShownFile>();
   private readonly paramsOf = new WeakMap<vscode.CommentThread, DecideParams>();
+  private readonly shown = new vscode.EventEmitter<void>();
+  /** Fires when the changes in the user's files are shown. */
+  readonly onDidShow = this.shown.event;
   /** The last update in the queue. */
   private updating = Promise.resolve();
   private readonly disposables: { dispose(): unknown }[];
@@ -65,6 +68,7 @@ export class InlineChanges implements vscode.Disposable {
     const scrolled = delayed(() => void this.update(), SCROLL_PAUSE);
     this.disposables = [
       this.controller,
+      this.shown,
       this.removedLine,
       this.removedWords,
       this.insertion,
@@ -116,6 +120,7 @@ export class InlineChanges implements vscode.Disposable {
       if (!keys.has(key)) this.remove(key, shown);
     }
     for (const document of documents) await this.updateDocument(document);
+    this.shown.fire();
   }
 
   /** Lets the keys of the review work in the active file, before its changes are drawn. */

@@ -61,7 +61,7 @@ export function showStatusItems(
 
 /** Shows the model of the shown session, or of a new one, until the result is disposed. A click lets the user choose. */
 export function showModelItem(store: Store, models: ChosenModels): vscode.Disposable {
-  const item = statusItem("fairlead.model", "Agent: Model", 98);
+  const item = statusItem("fairlead.model", "Agent: Model", 97);
   item.command = "fairlead.chooseModel";
   const draw = (): void => {
     const { label, current } = models;
