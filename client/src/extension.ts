@@ -61,6 +61,8 @@ import { Store } from "./state/store";
 import { Terminals } from "./features/plan/terminals";
 import { showInformation } from "./ui/show";
 
+/** Where the files of the review are saved, so that the count goes on in the next window. */
+const REVIEWED_KEY = "fairlead.reviewedFiles";
 const WALKTHROUGH = "fairlead.fairlead#start";
 
 let server: AgentServer | undefined;
@@ -99,7 +101,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const proposedFiles = new ProposedFiles(store, agent, diffContents);
   const diffs = new Diffs(store, context.workspaceState, restored);
   const review = new Review(store, agent);
-  const reviewProgress = new ReviewProgress();
+  const reviewProgress = new ReviewProgress(
+    context.workspaceState.get<readonly string[]>(REVIEWED_KEY, []),
+    (files) => void context.workspaceState.update(REVIEWED_KEY, files),
+  );
   const editsView = new EditsView(store, reviewProgress);
   const inlineChanges = new InlineChanges(store, agent);
   const cursor = new ReviewCursor(store, review, diffs, inlineChanges, (uri) => approvals.confirm(uri));

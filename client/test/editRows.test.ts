@@ -208,7 +208,11 @@ test("a file is in conflict as a whole if all its changes are", () => {
 });
 
 test("the view's title counts the files left to review; an undo continues the review, the next run starts another", () => {
-  const progress = new ReviewProgress();
+  let saved: readonly string[] = [];
+  const save = (files: readonly string[]): void => {
+    saved = files;
+  };
+  let progress = new ReviewProgress(saved, save);
   const [session] = sessions("s1");
   assert.ok(session?.edits);
   const { edits } = session;
@@ -219,6 +223,9 @@ test("the view's title counts the files left to review; an undo continues the re
     [title(all), title(all - 1), title(all), title(0), title(1), title(0), title(0, 2), title(1, 2)],
     [`${all} files`, `${all - 1} of ${all} files left`, `${all} files`, "", `1 of ${all} files left`, "", "", "1 file"],
   );
+  assert.equal(title(all, 2), `${all} files`);
+  progress = new ReviewProgress(saved, save); // in the next window, whose first rows come before the restored sessions
+  assert.deepEqual([title(0, 0), title(1, 0)], ["", `1 of ${all} files left`]);
 });
 
 test("the check of the accepted changes is the first row, and shows which change is missing", () => {

@@ -284,9 +284,17 @@ export function positionText(sessions: readonly Session[], { sessionId, file, hu
  * files that it has counted.
  */
 export class ReviewProgress {
-  private readonly seen = new Set<string>();
+  private readonly seen: Set<string>;
   /** How many runs had started when the last file was decided; undefined while files are left. */
   private runsAtEnd: number | undefined;
+
+  /** `saved`: the files that an earlier window counted. `save` saves those of this window. */
+  constructor(
+    saved: readonly string[],
+    private readonly save: (files: readonly string[]) => void,
+  ) {
+    this.seen = new Set(saved);
+  }
 
   /**
    * Returns the number of files that are left, and of all files in this review, including decided ones. After
@@ -300,7 +308,9 @@ export class ReviewProgress {
       if (this.runsAtEnd !== undefined && this.runsAtEnd !== runs) this.seen.clear();
       this.runsAtEnd = undefined;
     }
+    const isNew = left.some((file) => !this.seen.has(file));
     for (const file of left) this.seen.add(file);
+    if (isNew) this.save([...this.seen]);
     return { left: left.length, total: this.seen.size };
   }
 
