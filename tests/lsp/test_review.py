@@ -179,6 +179,29 @@ async def test_fault_146_a_read_only_file_stays_proposed(
         assert (workspace / "fixed.txt").read_text() == "2\n"
 
 
+async def test_fault_146_a_file_in_a_read_only_folder_is_not_deleted(workspace: Path, replay: Replay) -> None:
+    """docs/faults.md 146: the reason is not only that the editor failed. Accepted when the folder is writable."""
+    set_writable = _by_attribute("i")
+    file = workspace / "folder" / "a.txt"
+    file.parent.mkdir()
+    file.write_text("1\n")
+    file.with_name("b.txt").write_text("the folder stays\n")
+    settings = replay({"calls": [{"delete_file": {"path": "folder/a.txt"}}]}, {"text": "."})
+    async with AsyncExitStack() as stack:
+        stack.callback(set_writable, file.parent, True)
+        set_writable(file.parent, False)
+        client = await stack.enter_async_context(Client(workspace, settings=settings))
+        client.open(file)
+        session = (await client.run())["sessionId"]
+        accept = {"sessionId": session, "target": {"all": True}}
+        [outcome] = (await client.request("agent/edits/accept", accept))["outcomes"]
+        assert outcome["message"] == "The file's folder is read-only. Make it writable, then try again."
+        assert client.all("workspace/applyEdit") == []
+        set_writable(file.parent, True)
+        await client.request("agent/edits/accept", accept)
+        assert not file.exists()
+
+
 @pytest.mark.parametrize("capabilities", [EDITOR, NOTHING], ids=["by the editor", "by the server"])
 async def test_a_deleted_file_is_restored_at_its_new_path(workspace: Path, replay: Replay, capabilities: Json) -> None:
     """The user deleted a file after the agent proposed to rename it. The accept can be undone and redone."""

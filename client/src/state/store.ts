@@ -306,9 +306,10 @@ export class Store {
   setRefusals(sessionId: string, outcomes: readonly Outcome[]): void {
     const session = this.byId.get(sessionId);
     if (!session) return;
+    const before = JSON.stringify([...session.refusals]);
     for (const { uri } of outcomes) session.refusals.delete(uri);
     for (const { uri, outcome, message } of outcomes) if (outcome === "failed") session.refusals.set(uri, message);
-    this.emit("edits", session);
+    if (JSON.stringify([...session.refusals]) !== before) this.emit("edits", session);
   }
 
   addApproval(approval: ApproveParams): void {

@@ -4,7 +4,7 @@
 import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
-import { isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
+import { isDecidedAsWhole, isDeletedByUser, type ChangeLocation } from "./changeNavigation";
 import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 import { capitalized, plainMessage } from "../../ui/text";
@@ -46,11 +46,7 @@ export function isEditRow(argument: unknown): argument is EditRow {
 }
 
 /** A change, or a file without one of its changes. */
-export interface Place {
-  readonly sessionId: string;
-  readonly file: FileEdits;
-  readonly hunk: Hunk | undefined;
-}
+export type Place = Omit<ChangeLocation, "line">;
 
 type Risk = NonNullable<FileEdits["risk"]>;
 

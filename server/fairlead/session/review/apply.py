@@ -32,6 +32,7 @@ APPLIED_DIFFERENTLY = (
     "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
+READ_ONLY_FOLDER = "The file's folder is read-only. Make it writable, then try again."
 READ_ONLY = "This file is read-only. Make it writable, then try again."
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
@@ -131,7 +132,9 @@ def _route(user_files: UserFiles, editor: TimedEditor, edit: FileEdit, claims: C
 
 
 def _read_only_reason(edit: FileEdit) -> str:
-    """Why the content of an existing file cannot be changed where it is; empty if it can be."""
+    """Why an existing file cannot be deleted, moved or changed where it is; empty if it can be."""
+    if edit.vacates_path and edit.path.parent.is_dir() and not os.access(edit.path.parent, os.W_OK):
+        return READ_ONLY_FOLDER
     changes_content = edit.data is not None or edit.old != edit.new
     if edit.old is None or edit.new is None or not changes_content or edit.mode is not None:
         return ""
