@@ -293,7 +293,7 @@ async def test_a_lens_shows_the_change_if_the_client_can(workspace: Path, replay
         ]
         assert len(await lenses(client, proposed(session, file))) == 2
         first = [(1, "Accept"), (1, "Reject")]
-        whole = [(1, "Accept All 2 Changes in This File"), (1, "Reject All 2 Changes in This File")]
+        whole = [(1, "Accept File"), (1, "Reject File")]
         found = await titles(client, proposed(session, several))
         assert found == [*first, *whole, (3, "Accept"), (3, "Reject")]
         await press(client, proposed(session, several), whole[0][1])

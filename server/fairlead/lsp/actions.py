@@ -8,14 +8,7 @@ from lsprotocol import types
 
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
-from fairlead.lsp.review_commands import (
-    CONFLICT_TITLES,
-    all_titles,
-    proposal_of,
-    review_commands,
-    uri_of,
-    whole_titles,
-)
+from fairlead.lsp.review_commands import CONFLICT_TITLES, proposal_of, review_commands, uri_of, whole_titles
 from fairlead.lsp.titles import Title, hunk_size
 from fairlead.session.session import Session
 from fairlead.uris import file_path
@@ -104,7 +97,10 @@ def _actions(session: Session, proposal: Proposal, first: int, last: int) -> Ite
             reject = Title("Reject the Change at Line {0}", at)
         yield from _pair(session, {"uri": uri, "hunk": hunk.id}, accept, reject, conflict=conflict)
     if touched and len(proposal.hunks) > 1:
-        yield from _pair(session, {"uri": uri}, *all_titles(proposal))
+        count = (str(len(proposal.hunks)),)
+        accept = Title("Accept All {0} Changes in This File", count)
+        reject = Title("Reject All {0} Changes in This File", count)
+        yield from _pair(session, {"uri": uri}, accept, reject)
 
 
 def _touches(proposal: Proposal, hunk: Hunk, first: int, last: int) -> bool:

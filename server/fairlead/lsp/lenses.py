@@ -13,8 +13,8 @@ from fairlead.display import shorten
 from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
     CONFLICT_TITLES,
+    FILE_TITLES,
     Command,
-    all_titles,
     proposal_of,
     review_commands,
     uri_of,
@@ -121,7 +121,7 @@ def _lenses(session: Session, path: Path, prefix: str = "", *, with_file: bool =
         if in_file:
             yield _show(session, min(start, last), target)
         if with_file and index == 0 and len(proposal.hunks) > 1:
-            yield from _pair(session, min(start, last), {"uri": uri}, all_titles(proposal), conflict=False)
+            yield from _pair(session, min(start, last), {"uri": uri}, FILE_TITLES, conflict=False)
 
 
 def _pair(

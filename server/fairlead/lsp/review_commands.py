@@ -30,6 +30,7 @@ def uri_of(proposal: Proposal) -> str:
 
 
 CONFLICT_TITLES = Title("Accept Proposed (Replace Mine)"), Title("Keep Mine")
+FILE_TITLES = Title("Accept File"), Title("Reject File")
 
 
 def whole_titles(session: Session, proposal: Proposal) -> tuple[Title, Title] | None:
@@ -39,12 +40,6 @@ def whole_titles(session: Session, proposal: Proposal) -> tuple[Title, Title] | 
     if not proposal.decided_as_whole:
         return None
     return CONFLICT_TITLES if proposal.in_conflict else (_accept_title(session, proposal), Title("Reject"))
-
-
-def all_titles(proposal: Proposal) -> tuple[Title, Title]:
-    """The titles of the commands that accept and reject all hunks of a file."""
-    count = (str(len(proposal.hunks)),)
-    return Title("Accept All {0} Changes in This File", count), Title("Reject All {0} Changes in This File", count)
 
 
 def _accept_title(session: Session, proposal: Proposal) -> Title:

@@ -150,6 +150,7 @@ export class ReviewCursor {
 
   /** The change at the cursor of a diff or of the user's file, or the file; undefined in other editors. */
   get place(): Place | undefined {
+    if (activeTab()?.input instanceof vscode.TabInputWebview) return undefined; // the last text editor may stay active
     const inFile = this.shownFile();
     const change = inFile && changeAt(inFile.changes, inFile.editor.selection.active.line);
     const { sessionId, uri } = change ?? inFile?.changes[0] ?? {};
