@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conversationMarkdown, fileName } from "../src/features/sessions/exportText";
+import { replayed, type Entry } from "../src/state/session";
 import type { OpenedSession } from "../src/wire/protocol";
 import { golden } from "./goldens";
 
-const opened = golden<OpenedSession>("sessions.open.result").result ?? { transcript: [] };
+const opened = golden<OpenedSession>("sessions.open.result").result;
+const exported = (title: string, change: (entry: Entry) => Entry = (entry) => entry): string => {
+  assert.ok(opened);
+  return conversationMarkdown(title, replayed(opened).entries.map(change));
+};
 
 test("an exported conversation has the prompts, the answers, and the tool calls with their results", () => {
-  const { transcript } = opened;
   assert.equal(
-    conversationMarkdown("Greet", { transcript }),
+    exported("Greet"),
     [
       "# Greet",
       "## You",
@@ -18,27 +22,21 @@ test("an exported conversation has the prompts, the answers, and the tool calls 
       "<details><summary>Context</summary>",
       "```\nThe user refers to:\n- src/問候.py\n```",
       "</details>",
-      "<details><summary>✗ read_file src/問候.py</summary>",
-      "```\nsrc/問候.py\n\nNo such file or folder: src/問候.py\n```",
-      "</details>",
-      "<details><summary>✓ todo</summary>",
-      "```\n...\n```",
+      "<details><summary>✗ Read src/問候.py</summary>",
+      "```\nNo such file or folder: src/問候.py\n```",
       "</details>",
       "## Agent",
-      "It greets in Chinese now.\n",
+      "It greets in Chinese now.",
+      "1 of 2 steps.\n",
     ].join("\n\n"),
   );
 });
 
 test("neither the output of a tool nor its name ends its part of an exported conversation", () => {
-  const [line] = opened.transcript.filter(({ role }) => role === "tool");
-  assert.ok(line);
-  const hostile = { ...line, tool: "x</summary>", text: "", result: "```\n</details>\n# Agent" };
-  const text = conversationMarkdown("", { transcript: [hostile] });
-  assert.match(
-    text,
-    /<summary>✗ x&lt;\/summary><\/summary>\n\n````\n```\n<\/details>\n# Agent\n````\n\n<\/details>\n$/,
+  const text = exported("", (entry) =>
+    entry.kind === "tool" ? { ...entry, title: "x</summary>", result: "```\n</details>\n# Agent" } : entry,
   );
+  assert.match(text, /<summary>✗ x&lt;\/summary><\/summary>\n\n````\n```\n<\/details>\n# Agent\n````\n\n<\/details>/);
 });
 
 test("the name of the file is the title, without what file systems refuse", () => {

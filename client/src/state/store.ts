@@ -2,7 +2,15 @@
 
 import { t } from "@vscode/l10n";
 import { immutableJSONPatch } from "immutable-json-patch";
-import type { AgentEvent, ApproveParams, AskParams, Continuation, Mode, OpenedSession, Outcome } from "../wire/protocol";
+import type {
+  AgentEvent,
+  ApproveParams,
+  AskParams,
+  Continuation,
+  Mode,
+  OpenedSession,
+  Outcome,
+} from "../wire/protocol";
 import type { Changed, Edits, Plan, SessionRow } from "../wire/protocolStates";
 import { DecisionHistory } from "./decisions";
 import {

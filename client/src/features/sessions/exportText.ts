@@ -1,27 +1,35 @@
 // A conversation as Markdown, for a file. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Line, OpenedSession } from "../../wire/protocol";
+import type { Entry } from "../../state/session";
 import { fenced } from "../../ui/markdown";
 
 /** Returns the conversation as Markdown: the title, then each message and tool call in order. */
-export function conversationMarkdown(title: string, { transcript }: Pick<OpenedSession, "transcript">): string {
-  return `${[`# ${title || t("New session")}`, ...transcript.map(lineMarkdown)].join("\n\n")}\n`;
+export function conversationMarkdown(title: string, entries: readonly Entry[]): string {
+  return `${[`# ${title || t("New session")}`, ...entries.map(entryMarkdown).filter(Boolean)].join("\n\n")}\n`;
 }
 
-function lineMarkdown({ role, text, tool, failed, result, pictures }: Line): string {
-  switch (role) {
-    case "user":
-      return [`## ${t("You")}`, text, ...pictures.map((name) => `*${name}*`)].join("\n\n");
-    case "assistant":
-      return [`## ${t("Agent")}`, text].join("\n\n");
+function entryMarkdown(entry: Entry): string {
+  switch (entry.kind) {
+    case "prompt":
+      return [`## ${t("You")}`, entry.text, ...(entry.pictures ?? []).map((name) => `*${name}*`)].join("\n\n");
+    case "steered":
+      return [`## ${t("You")}`, entry.text].join("\n\n");
+    case "text":
+      return [`## ${t("Agent")}`, entry.text].join("\n\n");
+    case "step":
+      return `### ${entry.content}`;
     case "context":
-      return folded(t("Context"), text);
+      return folded(t("Context"), entry.text);
     case "tool":
       return folded(
-        `${failed ? "✗" : "✓"} ${tool} ${firstLine(text)}`.trim(),
-        [text, result].filter(Boolean).join("\n\n"),
+        `${entry.outcome === "error" || entry.failure ? "✗" : "✓"} ${firstLine(entry.title)}`,
+        [entry.title.includes("\n") ? entry.title : "", entry.result].filter(Boolean).join("\n\n"),
       );
+    case "end":
+      return entry.record;
+    default:
+      return "";
   }
 }
 

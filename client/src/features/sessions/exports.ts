@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { conversationMarkdown, fileName } from "./exportText";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
+import { replayed } from "../../state/session";
 import type { Store } from "../../state/store";
 import { method } from "../../wire/protocol";
 import { showInformation } from "../../ui/show";
@@ -28,7 +29,9 @@ export async function exportConversation(store: Store, server: AgentServer): Pro
   });
   if (!uri) return;
   const isJson = uri.path.toLowerCase().endsWith(".json");
-  const text = isJson ? `${JSON.stringify({ title, ...opened }, null, 2)}\n` : conversationMarkdown(title, opened);
+  const text = isJson
+    ? `${JSON.stringify({ title, ...opened }, null, 2)}\n`
+    : conversationMarkdown(title, replayed(opened).entries);
   const saved = await orShowWarning(async () => {
     await vscode.workspace.fs.writeFile(uri, Buffer.from(text));
     return true;
