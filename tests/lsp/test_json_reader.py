@@ -56,7 +56,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     (
         RunTaskParams,
         {"context": [{"kind": "x"}]},
-        'params.context[0].kind must be file, selection, problems, changes or image, not "x"',
+        'params.context[0].kind must be file, selection, problems, changes, terminal or image, not "x"',
     ),
     (
         RunTaskParams,
