@@ -131,6 +131,7 @@ export function activate(context: vscode.ExtensionContext): void {
     () => prompts.history,
     promptBox,
     chosenModels,
+    modelAccess,
     (session, prompt) => rewinds.rewind(session, prompt),
     {
       read: async (sessionId, file) => {
@@ -329,6 +330,7 @@ export function activate(context: vscode.ExtensionContext): void {
     followEditor(store, cursor, inlineChanges, editsView),
     showStatusItems(store, () => reviewProgress.count(store.sessions)),
     chosenModels,
+    modelAccess,
     showModelItem(store, chosenModels),
     spokenProgress,
     watchForNotifications(store),

@@ -9,6 +9,7 @@ import { entriesWith } from "../src/features/conversation/navigation";
 import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
 import { stateView } from "../src/features/conversation/stateView";
+import { exampleTasks } from "../src/features/conversation/exampleTasks";
 import { recalled } from "../src/features/conversation/webview/recall";
 import type { AgentEvent, ApproveParams, AskParams } from "../src/wire/protocol";
 import type { Edits, Plan } from "../src/wire/protocolStates";
@@ -17,7 +18,7 @@ import { Store } from "../src/state/store";
 import { runError } from "./errors";
 import { params } from "./goldens";
 
-const READY = { hasFolder: true, isTrusted: true, usesKey: true };
+const READY = { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: ["Fix #problems"] };
 const same = (uri: string): string => uri;
 const cards = (session: Session | undefined, ready = READY): Card[] => cardsOf(session, ready, same);
 const shown = (session: Session | undefined, ready = READY): unknown[] =>
@@ -130,13 +131,26 @@ test("a click on a card that is no longer shown finds no card of another session
 });
 
 test("without a folder or trust the conversation says what is missing, with a button", () => {
-  assert.deepEqual(shown(undefined, { hasFolder: false, isTrusted: true, usesKey: true }), [
+  assert.deepEqual(shown(undefined, { ...READY, hasFolder: false }), [
     ["Open the folder that the agent should work in.", "Open Folder"],
   ]);
-  assert.deepEqual(shown(undefined, { hasFolder: true, isTrusted: false, usesKey: true }), [
+  assert.deepEqual(shown(undefined, { ...READY, isTrusted: false }), [
     ["The agent runs only in a workspace that you trust.", "Manage Trust"],
   ]);
-  assert.deepEqual(shown(undefined), []);
+});
+
+test("an empty conversation offers tasks that fit what the user has in front, and says whether a model is set up", () => {
+  const examples = ["For example:", "Fix #problems"];
+  assert.deepEqual(shown(undefined), [examples]);
+  const noModel = ["No model is set up yet.", "Set Up Model", "Try the Example"];
+  assert.deepEqual(shown(undefined, { ...READY, hasModel: false }), [noModel, examples]);
+  assert.deepEqual(exampleTasks({ file: "#a.ts", hasErrors: true, hasChanges: false }), [
+    "Fix #problems",
+    "Write tests for #a.ts",
+    "Explain #a.ts",
+  ]);
+  const nothing = exampleTasks({ file: undefined, hasErrors: false, hasChanges: false });
+  assert.deepEqual([nothing.length, nothing[0]], [3, "Explain how this project is built and tested"]);
 });
 
 test("another session that waits for the user has a card that shows it", () => {
@@ -149,7 +163,7 @@ test("another session that waits for the user has a card that shows it", () => {
     cardsOf(active, READY, same, store.sessions).map(({ title, buttons }) => [title, buttons.at(0)?.action]);
   const waits = ["“Fix the tests” is waiting for you.", { kind: "showSession", sessionId: "other" }];
   assert.deepEqual(others(session), [waits]);
-  assert.deepEqual(others(undefined), [waits]);
+  assert.deepEqual(others(undefined).at(-1), waits);
   assert.deepEqual(
     cardsOf(store.get("other"), READY, same, store.sessions).map(({ title }) => title),
     ["Which?"],

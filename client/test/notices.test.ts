@@ -187,7 +187,11 @@ test("the Plan view and the conversation say the same about a run that ended ear
   const said = (stopReason: string): unknown[] => {
     const { store, session } = running();
     store.endRun(session.id, 1, { stopReason, message: "Why.", record: "" });
-    const cards = cardsOf(session, { hasFolder: true, isTrusted: true, usesKey: true }, relative);
+    const cards = cardsOf(
+      session,
+      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: [] },
+      relative,
+    );
     const rows = topNodes(session, relative).flatMap((node) => ("row" in node ? [node.row] : []));
     return [
       cards.map(({ title, buttons }) => [buttons[0]?.label, title]),
@@ -214,7 +218,11 @@ test("after a request that the model's server refused, the conversation offers w
   const offered = (error: RunError): unknown[] => {
     const { store, session } = running();
     store.endRun(session.id, 1, { stopReason: "error", message: "Why.", record: "", error });
-    const cards = cardsOf(session, { hasFolder: true, isTrusted: true, usesKey: true }, relative);
+    const cards = cardsOf(
+      session,
+      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: [] },
+      relative,
+    );
     return cards.flatMap(({ buttons }) => buttons.map(({ label }) => label));
   };
   assert.deepEqual(offered(runError("invalid_request")), ["Choose Model", "Retry"]);

@@ -429,6 +429,9 @@ editorTest("a new session begins empty, and earlier sessions remain with what wa
   await page.until("an empty conversation", async () => (await inView(page, ".entry").count()) === 0);
   await page.until("an empty prompt", async () => (await typed(page)) === "");
   await picture(page, "conversation-new");
+  await inView(page, ".card button", { hasText: "Explain #greet.py" }).click();
+  await page.until("the offered task in the prompt", async () => (await typed(page)) === "Explain #greet.py");
+  await inView(page, "textarea").fill("");
   await page.runCommand("Fairlead: Focus on Sessions View");
   await page.clickRow("Sessions", "Greet me `politely`");
   await appears(page, ".answer", "Third answer");

@@ -184,6 +184,10 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
   const settings = { "fairlead.endpoints": { openrouter: { baseUrl: router.url } } };
   await inEditor({ name: "kinds-of-access", workspace: { a: "" }, settings }, async ({ page }) => {
     const done = (model) => page.closeToast(`${model} answers.`);
+    await page.runCommand("Agent: Show Conversation in Editor");
+    const noModel = page.webview().locator(".card", { hasText: "No model is set up yet." });
+    await noModel.waitFor();
+    await picture(page, "no-model");
     const openAzure = [
       [choose, "Azure OpenAI", SET_UP],
       [type, azure.url, SET_UP],
@@ -192,6 +196,7 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     ];
     await setUp(page, context, "Azure", "my-deployment", openAzure);
     await done("my-deployment");
+    await noModel.waitFor({ state: "detached" });
     assert.deepEqual(
       azure.requests.filter(({ model }) => model).map(({ key }) => key),
       ["a-key"],

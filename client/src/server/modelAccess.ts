@@ -17,6 +17,7 @@ import {
   type ModelSettings,
 } from "./access";
 import { saveKey, savedKeys } from "./apiKeys";
+import { setContextKey } from "../ui/contextKeys";
 import { NotStarted } from "./errors";
 import {
   accessRows,
@@ -43,17 +44,50 @@ const ICONS: Readonly<Record<AccessRow["kind"], string>> = {
   cloud: "cloud",
 };
 
-export class ModelAccess {
+export class ModelAccess implements vscode.Disposable {
+  private lastKnown = true;
+  private readonly changed = new vscode.EventEmitter<void>();
+  /** Fires after `isSet` may have changed. */
+  readonly onDidChange = this.changed.event;
+  private readonly subscription: vscode.Disposable;
+
   constructor(
     private readonly secrets: vscode.SecretStorage,
     private readonly server: AgentServer,
     /** Whether the window shows the example, which needs no model. */
     private readonly isExample: () => boolean,
-  ) {}
+  ) {
+    const check = (): void => void this.check();
+    this.subscription = vscode.Disposable.from(
+      secrets.onDidChange(check),
+      vscode.workspace.onDidChangeConfiguration(check),
+    );
+    check();
+  }
+
+  /** Whether access was configured when that was last checked. True before the first check. */
+  get isSet(): boolean {
+    return this.lastKnown;
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.changed.dispose();
+  }
 
   /** Whether access is configured in the settings, the environment or the secret storage, or the example needs none. */
   async isConfigured(): Promise<boolean> {
-    if (this.isExample()) return true;
+    return this.isExample() || (await this.hasOwnAccess());
+  }
+
+  private async check(): Promise<void> {
+    const hasOwn = await this.hasOwnAccess();
+    setContextKey("modelSet", hasOwn);
+    this.lastKnown = hasOwn || this.isExample();
+    this.changed.fire();
+  }
+
+  private async hasOwnAccess(): Promise<boolean> {
     const keys = await savedKeys(this.secrets);
     const settings = { ...accessSettings(), replay: vscode.workspace.getConfiguration("fairlead").get("replay", "") };
     return hasAccess(settings, process.env, keys[configuredEndpoint()]);

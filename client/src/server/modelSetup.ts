@@ -9,7 +9,6 @@ import { messageOf, NotStarted } from "./errors";
 import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
 import { configuredEndpoint, takesKey } from "./settings";
-import { setContextKey } from "../ui/contextKeys";
 import { modelName } from "../ui/modelTexts";
 import { showError, showInformation, withProgressIfLong } from "../ui/show";
 
@@ -45,7 +44,6 @@ async function testModel(
     );
     failure = error;
     if (!works) throw new Error(message);
-    setContextKey("modelTested", true);
     const chosen = await showInformation(t("{0} answers.", modelName(model)), t("Run Task"));
     if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {

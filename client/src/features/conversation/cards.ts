@@ -26,7 +26,9 @@ export type CardAction =
   | { readonly kind: "retry"; readonly sessionId: string }
   | { readonly kind: "help"; readonly sessionId: string; readonly help: ErrorAction }
   | { readonly kind: "showSession"; readonly sessionId: string }
-  | { readonly kind: "command"; readonly command: string };
+  | { readonly kind: "command"; readonly command: string }
+  /** Puts a text into the prompt. */
+  | { readonly kind: "offer"; readonly text: string };
 
 export interface Card {
   /**
@@ -50,6 +52,10 @@ export interface WindowState {
   readonly isTrusted: boolean;
   /** Whether the model's provider takes an API key, as opposed to a sign-in. */
   readonly usesKey: boolean;
+  /** Whether access to a model is set up. */
+  readonly hasModel: boolean;
+  /** Tasks that an empty conversation offers. */
+  readonly examples: readonly string[];
 }
 
 /**
@@ -64,7 +70,7 @@ export function cardsOf(
 ): Card[] {
   const blocked = blockingCards(windowState);
   const others = otherWaiting(sessions, session).map(otherCard);
-  if (!session) return [...blocked, ...others];
+  if (!session) return [...blocked, ...(blocked.length === 0 ? startCards(windowState) : []), ...others];
   return [
     ...session.approvals.map((approval): Card => {
       const { dialogTitle, subject, choices, reasons } = describeApproval(approval, relative);
@@ -142,6 +148,26 @@ function blockingCards({ hasFolder, isTrusted }: WindowState): Card[] {
   if (isTrusted) return [];
   const buttons = [commandButton(t("Manage Trust"), "workbench.trust.manage")];
   return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
+}
+
+/** Returns the cards of an empty conversation. */
+function startCards({ hasModel, examples }: WindowState): Card[] {
+  const setUp: Card = {
+    about: "model",
+    title: t("No model is set up yet."),
+    buttons: [
+      commandButton(t("Set Up Model"), "fairlead.setUpModel"),
+      commandButton(t("Try the Example"), "fairlead.openExample"),
+    ],
+  };
+  const offers = examples.map((text) => ({ label: text, action: { kind: "offer", text } }) as const);
+  const tasks: Card = {
+    about: "examples",
+    title: t("For example:"),
+    details: [t("# mentions files, the selection, problems, changes or the terminal. / lists commands.")],
+    buttons: offers,
+  };
+  return [...(hasModel ? [] : [setUp]), tasks];
 }
 
 const commandButton = (label: string, name: string): Card["buttons"][number] => ({

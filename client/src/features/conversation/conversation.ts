@@ -11,10 +11,15 @@ import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView } from "./messages";
 import { entriesWith, isMessage, messageFrom } from "./navigation";
 import { loadPage, markUnloaded, post, type Page } from "./webviewPage";
+import { exampleTasks, type Surroundings } from "./exampleTasks";
 import { mentionsOf } from "../../context/contextItems";
+import { activeFile } from "../../context/editorContext";
+import { hasChanges } from "../../context/git";
+import { pathMention } from "../../context/mentions";
 import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
-import { relative } from "../../ui/folders";
+import { relative, workspacePath } from "../../ui/folders";
+import type { ModelAccess } from "../../server/modelAccess";
 import type { ChosenModels } from "../../server/chosenModels";
 import { takesKey } from "../../server/settings";
 import type { Change, PromptEntry, Session } from "../../state/session";
@@ -52,6 +57,7 @@ export class Conversation implements vscode.Disposable {
     private readonly history: () => readonly string[],
     private readonly box: PromptBox,
     private readonly models: ChosenModels,
+    private readonly access: Pick<ModelAccess, "isSet" | "onDidChange">,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
     private readonly changes: Changes,
   ) {
@@ -64,6 +70,7 @@ export class Conversation implements vscode.Disposable {
       this.visibility,
       this.redraw,
       models.onDidChange(schedule),
+      access.onDidChange(schedule),
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
         // with several folders, paths begin with the folder's name
@@ -297,8 +304,10 @@ export class Conversation implements vscode.Disposable {
       case "press":
       case "answer": {
         const card = this.cards().find(({ about }) => this.idOf(about) === intention.card);
+        const action = intention.kind === "press" ? card?.buttons[intention.button]?.action : undefined;
+        if (action?.kind === "offer") post(page, { kind: "edit", text: action.text });
         // a card that is gone was answered elsewhere
-        if (card) await this.actions.answer(card, intention);
+        else if (card) await this.actions.answer(card, intention);
         return;
       }
       case "draft":
@@ -367,7 +376,7 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
-    const model = isFixed ? modelName(session.model) : this.models.label || t("Choose Model");
+    const model = isFixed ? modelName(session.model) : this.nextModel();
     const prompt = { chips: this.box.chips, history: this.history(), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
@@ -418,6 +427,10 @@ export class Conversation implements vscode.Disposable {
     if (session === this.store.active) post(page, { kind: "changes", entry, changes });
   }
 
+  private nextModel(): string {
+    return (this.access.isSet && this.models.label) || t("Choose Model");
+  }
+
   private postState(page: Page, state: StateView): void {
     const text = JSON.stringify(state);
     if (text === page.state) return;
@@ -431,7 +444,20 @@ export class Conversation implements vscode.Disposable {
       hasFolder,
       isTrusted: vscode.workspace.isTrusted,
       usesKey: takesKey(this.store.active?.row?.model.endpoint),
+      hasModel: this.access.isSet,
+      examples: this.store.active ? [] : exampleTasks(surroundings()),
     };
     return cardsOf(this.store.active, windowState, relative, this.store.sessions);
   }
+}
+
+/** Returns what the user has in front, for the tasks that are offered. */
+function surroundings(): Surroundings {
+  const file = activeFile()?.uri;
+  const isError = ({ severity }: vscode.Diagnostic): boolean => severity === vscode.DiagnosticSeverity.Error;
+  return {
+    file: file && pathMention(workspacePath(file)),
+    hasErrors: vscode.languages.getDiagnostics().some(([, problems]) => problems.some(isError)),
+    hasChanges: hasChanges(),
+  };
 }

@@ -163,6 +163,8 @@ export class ConversationActions implements vscode.Disposable {
       case "showSession":
         this.store.show(action.sessionId);
         return;
+      case "offer":
+        return; // the page that shows the button gets the text
       case "command":
         await vscode.commands.executeCommand(action.command);
         return;
