@@ -137,7 +137,8 @@ editorTest("a run in a session that is not shown continues, and can be stopped f
 editorTest("a session continues from its row, with another prompt", async ({ page }) => {
   await page.rowAction(SESSIONS, "The second task", "Continue Session");
   await page.fillInput("Thank you", { title: "Agent: Continue “The second task”" });
-  await page.toast("You are welcome.");
+  // the conversation is visible in a tab, so there is no message
+  await page.webview().locator(".answer", { hasText: "You are welcome." }).waitFor();
   const rows = await page.rows(SESSIONS, (all) => all[0].label === "The second task");
   assert.equal(rows.length, 2);
 });
@@ -206,7 +207,7 @@ editorTest(
     await page.reload();
     await page.clickTab("Conversation");
     await page.webview().locator("h1", { hasText: "Greetings" }).waitFor();
-    await page.webview().locator(".tool", { hasText: "todo" }).waitFor();
+    await page.webview().locator(".tool", { hasText: "Update the plan" }).waitFor();
     const prompt = page.webview().locator(".prompt", { hasText: "The first task" });
     await page.until("the task in the conversation, once", async () => (await prompt.count()) === 1);
     await page.showContainer("Fairlead");

@@ -132,6 +132,7 @@ export class Log {
     this.follow(false);
     this.revealed = entry;
     this.scroller.scrollTop += this.topOf(entry) - MARGIN;
+    this.follow(this.isNearEnd());
     return entry.element.innerText;
   }
 
