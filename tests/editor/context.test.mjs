@@ -164,15 +164,19 @@ editorTest("the conversation shows the context that the agent read, and no secre
   assert.ok(!text.includes("nothing ("), text);
   assert.ok(!text.includes(".env"), text);
   await picture(page, "context");
+  // while it is visible, no message says the answer
+  await page.runCommand("View: Close Editor");
 });
 
 editorTest("a follow-up names only what changed", async ({ page }) => {
   await followUp(page, "And now?");
   await page.toast("Second.");
   await page.closeToast("Second.");
+  await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Second."]);
   const summary = page.webview().locator("summary", { hasText: "Context: " });
   assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
+  await page.runCommand("View: Close Editor");
 });
 
 editorTest("#changes sends the uncommitted changes, without secrets", async ({ page, workspace }) => {
@@ -200,6 +204,7 @@ editorTest("#changes sends the uncommitted changes, without secrets", async ({ p
   ]);
   assert.ok(!text.includes("hunter"), text);
   await picture(page, "changes");
+  await page.runCommand("View: Close Editor");
 });
 
 editorTest("the agent reads which side of its diff is selected, and the text", async ({ page }) => {
