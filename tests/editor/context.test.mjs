@@ -317,7 +317,7 @@ editorTest(
     await page.runCommand("Git: Open Changes");
     await selectDiffLine(page, "const hello", "original");
     await page.editorMenu(["Agent", "Run Task on Selection"]);
-    await page.fillInput("Why?", { title: "Agent: Run Task on greet.ts, line 2" });
+    await page.fillInput("Why?", { title: "Agent: Ask or Change greet.ts, line 2" });
     await page.toast("First.");
     await page.closeToast("First.");
     const text = await sentContext(
