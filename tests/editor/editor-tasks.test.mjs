@@ -113,7 +113,8 @@ editorTest("a command that failed in a terminal is sent with its output", async 
     "broken",
   ]);
   await runTask(page, "Explain #terminal");
-  await page.toast("Done.");
+  await page.webview().locator("h1", { hasText: "Explain #terminal" }).waitFor();
+  await conversationSays(page, ["Done."]);
   await contextSays(page, ["a command in the user's terminal: echo broken; false (exit code 1)"]);
   await picture(page, "terminal");
 });

@@ -31,7 +31,7 @@ editorTest("the status bar counts down, and so does the Plan, which says why", a
   const first = await seconds();
   await picture(page, "retry");
   await page.until("fewer seconds", async () => (await seconds()) < first);
-  const why = /^The model is overloaded\. Trying again in (\d+) s\.$/;
+  const why = /^The model is overloaded\. \(529: Overloaded\) Trying again in (\d+) s\.$/;
   const inPlan = async () => Number(why.exec(await page.viewMessage("Plan"))?.[1] ?? NaN);
   const shown = await page.until("the countdown in the Plan", inPlan);
   await page.until("fewer seconds in the Plan", async () => (await inPlan()) < shown);

@@ -88,8 +88,6 @@ export interface Session {
   readonly refusals: Map<string, string>;
   /** The usage of the last run so far. */
   usage: UsageEvent | undefined;
-  /** What each run has cost so far, in US dollars, by its id; null: the model's price is unknown. */
-  costs: Map<string | null, number | null>;
   /** When the run of this window began, in milliseconds since the epoch; undefined if none is going on. */
   startedAt: number | undefined;
   /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
@@ -169,7 +167,6 @@ export function newSession(id: string, isStarting = false): Session {
     edits: undefined,
     refusals: new Map(),
     usage: undefined,
-    costs: new Map(),
     startedAt: undefined,
     retry: undefined,
     pause: undefined,
@@ -299,7 +296,6 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     }
     case "usage":
       session.usage = event;
-      session.costs.set(event.runId, event.costUsd);
       break;
     case "compacted":
       session.entries.push({ kind: "note", text: event.text });
@@ -320,14 +316,10 @@ function failureText({ ended, exitCode }: CommandEnded): string {
 }
 
 /**
- * Returns the entries of a transcript, the usage of its last run, and the costs of all runs. A run without an end was interrupted, unless it is
+ * Returns the entries of a transcript and the usage of its last run. A run without an end was interrupted, unless it is
  * going on.
  */
-export function replayed({
-  sessionId,
-  phase,
-  transcript,
-}: OpenedSession): Pick<Session, "entries" | "usage" | "costs"> {
+export function replayed({ sessionId, phase, transcript }: OpenedSession): Pick<Session, "entries" | "usage"> {
   const session = newSession(sessionId);
   for (const item of transcript) {
     if (item.kind === "prompt" || item.kind === "continued") {

@@ -146,8 +146,7 @@ export class Store {
     this.setEdits(opened.edits);
     const session = this.getOrCreate(opened.sessionId);
     session.mode ??= opened.mode;
-    const { entries, usage, costs } = replayed(opened);
-    session.costs = new Map([...costs, ...session.costs]);
+    const { entries, usage } = replayed(opened);
     session.entries.unshift(...entries);
     session.usage ??= usage;
     this.emit("conversation", session);

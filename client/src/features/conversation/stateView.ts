@@ -36,14 +36,13 @@ export function stateView(
   };
 }
 
-/** Returns what the last run has cost, and what all runs have cost if there were several. */
-function costText({ usage, costs }: Session): string {
+/** Returns what the last run has cost, and what the session has cost if that is more: by other runs, or the small model. */
+function costText({ usage, row }: Session): string {
   const last = usage ? usageSummary(usage) : "";
   if (last === "") return "";
-  const known = [...costs.values()].filter((cost) => cost !== null);
-  const total = known.reduce((sum, cost) => sum + cost, 0);
-  const isTold = costs.size > 1 && known.length === costs.size;
-  return [t("{0} tokens", last), isTold ? t("${0} in this session", total.toFixed(2)) : ""].filter(Boolean).join(" · ");
+  const total = (row?.costUsd ?? 0).toFixed(2);
+  const isMore = Number(total) > Number((usage?.costUsd ?? 0).toFixed(2));
+  return [t("{0} tokens", last), isMore ? t("${0} in this session", total) : ""].filter(Boolean).join(" · ");
 }
 
 /** Returns what a running session does: whether it waits for the user, or what it works on. */

@@ -137,6 +137,7 @@ export class PlanView extends StoreTree<PlanNode> {
         : undefined;
     showHeader(this.view, { description: planCount(plan), message: message(session), badge: badge ?? toDo });
     this.showProgressBar(isWorking(session));
+    this.scheduleTick();
   }
 
   /** Shows or hides the progress bar above the rows. */
@@ -160,7 +161,6 @@ export class PlanView extends StoreTree<PlanNode> {
     this.tick = setTimeout(() => {
       if (this.current && this.view.visible) this.redrawRow(this.current);
       this.updateHeader();
-      this.scheduleTick();
     }, SECOND);
   }
 
