@@ -13,7 +13,10 @@ import { removeFolder } from "./remove-folder.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 
 const example = path.join(root, "server/fairlead/example");
-const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
+// as in client/src/features/sessions/exampleFolder.ts: a window recognizes the example by them, offers its task, and plays
+// its recording
+const PREFIX = "fairlead-example-";
+const MARK = ".fairlead-example";
 
 await main(async () => {
   await waitForAll(ensurePython(), ensureNode());
@@ -23,17 +26,21 @@ await main(async () => {
   const hasModel = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"].some(
     (name) => process.env[name],
   );
-  const settings = hasModel ? {} : { "fairlead.replay": path.join(example, "refactor.replay.yaml") };
+  const copy = (folder) => copyExample(path.join(folder, hasModel ? "workspace" : `${PREFIX}start`), !hasModel);
   const useDesktop = !process.argv.includes("--browser") && (await hasCodeCommand());
   const open = useDesktop ? openOnDesktop : openInBrowser;
-  return open(settings, () => {
+  return open(copy, () => {
     say();
     say(
       hasModel
         ? "The agent uses the real model."
         : "No key is set, so the agent replays the same recorded conversation for every task.",
     );
-    say(`In VS Code press F1, choose "Agent: Run Task", and type: ${TASK}`);
+    if (hasModel) {
+      say('In VS Code press F1, choose "Agent: Run Task", and type a task, such as: Add type hints to hello.py');
+    } else {
+      say("In VS Code, the box for a task has one already: press Enter.");
+    }
     say("Then watch the Plan, open the diffs under Proposed Changes, and accept or reject them.");
     if (!hasModel) say("To use a real model: ANTHROPIC_API_KEY=... npm start");
   });
@@ -44,20 +51,20 @@ async function hasCodeCommand() {
   return code === 0;
 }
 
-/** Copies the example workspace into a folder and returns the path of the copy. */
-function copyExample(folder) {
-  const workspace = path.join(folder, "workspace");
-  fs.cpSync(path.join(example, "workspace"), workspace, { recursive: true });
-  return workspace;
+/** Copies the example workspace to a new folder and returns its path. `isMarked`: a window recognizes it as the example. */
+function copyExample(folder, isMarked) {
+  fs.cpSync(path.join(example, "workspace"), folder, { recursive: true });
+  if (isMarked) fs.writeFileSync(path.join(folder, MARK), "");
+  return folder;
 }
 
-async function openOnDesktop(settings, printInstructions) {
+async function openOnDesktop(copy, printInstructions) {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-start-"));
   const userData = path.join(scratch, "user");
   fs.mkdirSync(path.join(userData, "User"), { recursive: true });
   fs.writeFileSync(
     path.join(userData, "User", "settings.json"),
-    JSON.stringify({ ...settings, "security.workspace.trust.enabled": false }),
+    JSON.stringify({ "security.workspace.trust.enabled": false }),
   );
   printInstructions();
   const args = [
@@ -68,7 +75,7 @@ async function openOnDesktop(settings, printInstructions) {
     "--extensions-dir",
     path.join(scratch, "extensions"),
     `--extensionDevelopmentPath=${root}`,
-    copyExample(scratch),
+    copy(scratch),
   ];
   const code = await runInTerminal("code", args, process.env, { shell: isWindows });
   if (code === 0) {
@@ -79,11 +86,11 @@ async function openOnDesktop(settings, printInstructions) {
   return code;
 }
 
-async function openInBrowser(settings, printInstructions) {
+async function openInBrowser(copy, printInstructions) {
   const { startVSCode } = await import("./vscode/vscode.mjs");
   const { showToUser } = await import("./vscode/browser.mjs");
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ANTHROPIC_")));
-  const vscode = await startVSCode({ workspace: copyExample, extensions: [root], settings, env });
+  const vscode = await startVSCode({ workspace: copy, extensions: [root], env });
   printInstructions();
   say();
   say(`VS Code is open at ${vscode.url}`);

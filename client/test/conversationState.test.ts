@@ -74,10 +74,26 @@ test("a run that ended says what can be done next", () => {
   assert.deepEqual(ended("end_turn"), []);
   assert.deepEqual(ended("budget"), [["The budget is used up.", "Continue"]]);
   assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
-  assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Retry"]]);
+  assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Change Server", "Retry"]]);
   assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Choose Model", "Retry"]]);
   const cloud = { ...READY, usesKey: false };
   assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);
+});
+
+test("a run that waits for long to send its request again offers what may help", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  const fails = (attempt: number, delayMs: number, kind = "network"): unknown[] => {
+    const head = { sessionId: "s", seq: 1, runId: "r" };
+    store.addEvent({ ...head, kind: "retry", attempt, delayMs, error: runError(kind) });
+    return shown(session);
+  };
+  assert.deepEqual(fails(1, 400), []);
+  assert.deepEqual(fails(2, 800), []);
+  assert.deepEqual(fails(3, 1600), [["The model has not answered yet.", "Change Server", "Stop"]]);
+  assert.deepEqual(fails(1, 50_000, "overloaded"), [["The model has not answered yet.", "Choose Model", "Stop"]]);
+  store.addEvent({ sessionId: "s", seq: 2, runId: "r", kind: "text", text: "Now.", restarts: false });
+  assert.deepEqual(shown(session), []);
 });
 
 test("the cost of a session is next to that of the last run if it is more", () => {

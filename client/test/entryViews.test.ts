@@ -6,6 +6,7 @@ import type { AgentEvent, CommandEnded, CommandStarted, OpenedSession } from "..
 import type { Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
 import type { Session } from "../src/state/session";
 import { Store } from "../src/state/store";
+import { runError } from "./errors";
 import { golden, params } from "./goldens";
 
 const relative = (uri: string): string => decodeURIComponent(uri.replace("file:///project/", ""));
@@ -86,11 +87,13 @@ test("what ended a run that did not finish is said once", () => {
   }
 });
 
+const overloaded = runError("overloaded", { message: "Overloaded." });
+
 test("failed requests are one line that counts, until something else happens", () => {
   const { session, send } = running();
-  for (const attempt of [1, 2, 3]) send({ kind: "retry", attempt, delayMs: attempt * 1000, reason: "Overloaded." });
+  for (const attempt of [1, 2, 3]) send({ kind: "retry", attempt, delayMs: attempt * 1000, error: overloaded });
   send({ kind: "text", text: "Now." });
-  send({ kind: "retry", attempt: 1, delayMs: 500, reason: "Overloaded." });
+  send({ kind: "retry", attempt: 1, delayMs: 500, error: overloaded });
   assert.deepEqual(
     viewsOf(session).map((view) => view.kind === "note" && view.text),
     [false, "Overloaded. Attempt 3 failed. Retrying in 3.0 s.", false, "Overloaded. Retrying in 0.5 s."],
@@ -303,7 +306,7 @@ test("a conversation of an earlier window has the same rows as before", () => {
     { kind: "text", text: "It fails.", restarts: false },
     { kind: "reminder", about: "", text: "" },
     { kind: "feedback", about: "review", text: "" },
-    { kind: "retry", attempt: 1, delayMs: 100, reason: "Overloaded." },
+    { kind: "retry", attempt: 1, delayMs: 100, error: overloaded },
     { ...params<Extract<AgentEvent, { kind: "usage" }>>("event.usage"), sessionId: "s" },
     { kind: "compacted", text: "Old results were removed." },
   ];
@@ -326,6 +329,7 @@ test("a conversation of an earlier window has the same rows as before", () => {
       stopReason: "budget",
       message: "The budget is used up.",
       record: "1 command (1 failed), $0.02",
+      error: null,
     },
     { ...head, kind: "continued", what: "paused" },
     { ...head, ...call("bash", "make all"), toolCallId: "2" },

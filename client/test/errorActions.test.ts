@@ -20,11 +20,13 @@ test("each kind of error has the buttons that may help", () => {
   assert.deepEqual(labels("auth", { keyEndpoint: "openrouter" }), ["Use OpenRouter", "Set API Key", "Choose Model"]);
   assert.deepEqual(labels("auth", {}, false), []);
   assert.deepEqual(labels("invalid_request", {}, false), ["Cloud Settings", "Choose Model"]);
-  assert.deepEqual(labels("wrong_server"), ["Set Up Model", "Choose Model"]);
-  assert.deepEqual(labels("proxy"), ["Proxy Settings", "Set Up Model"]);
+  assert.deepEqual(labels("wrong_server"), ["Change Server", "Choose Model"]);
+  assert.deepEqual(labels("proxy"), ["Proxy Settings", "Change Server"]);
   for (const kind of ["region", "no_tools", "no_images", "no_thinking", "invalid_request"])
     assert.deepEqual(labels(kind), ["Choose Model"]);
-  for (const kind of ["network", "overloaded", "internal", "a kind of the future"]) assert.deepEqual(labels(kind), []);
+  for (const kind of ["overloaded", "rate_limit"]) assert.deepEqual(labels(kind), ["Choose Model"]);
+  assert.deepEqual(labels("network"), ["Change Server"]);
+  for (const kind of ["internal", "a kind of the future"]) assert.deepEqual(labels(kind), []);
   assert.deepEqual(errorActions(null, true), []);
 });
 

@@ -227,5 +227,5 @@ test("after a request that the model's server refused, the conversation offers w
   };
   assert.deepEqual(offered(runError("invalid_request")), ["Choose Model", "Retry"]);
   assert.deepEqual(offered(runError("unknown_model", { models: ["m"] })), ["Use m", "Choose Model", "Retry"]);
-  assert.deepEqual(offered(runError("network")), ["Retry"]);
+  assert.deepEqual(offered(runError("network")), ["Change Server", "Retry"]);
 });

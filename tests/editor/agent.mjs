@@ -84,9 +84,11 @@ export const openAgent = (options) => openEditor(withExtension(options));
 /** Like `openAgent`, but in the window of the previous files, if its settings are the same. */
 export const shareAgent = (options) => openShared(withExtension(options));
 
-// The keys of the user who runs the tests are never used.
-const withExtension = ({ env, ...options }) => ({
+// The keys of the user who runs the tests are never used. Unless a test wants it, the conversation stays closed, because
+// then messages say what it would say.
+const withExtension = ({ env, settings, ...options }) => ({
   extensions: [ROOT],
+  settings: { "fairlead.openConversation": false, ...settings },
   env: { ANTHROPIC_AUTH_TOKEN: undefined, ANTHROPIC_BASE_URL: undefined, ...env },
   ...options,
 });
@@ -193,13 +195,15 @@ export async function followUp(page, prompt) {
 }
 
 /** Waits until the conversation's page contains all of these parts, and returns its text. */
-export function conversationSays(page, parts) {
-  return page.until(`the conversation with ${parts.join(", ")}`, async () => {
+export function conversationSays(page, parts, timeout) {
+  const what = `the conversation with ${parts.join(", ")}`;
+  const says = async () => {
     const text = await page.webview().locator("body").innerText();
     const missing = parts.filter((part) => !text.includes(part));
     if (missing.length > 0) throw new Error(`not there: ${missing.join(", ")}`);
     return text;
-  });
+  };
+  return page.until(what, says, timeout);
 }
 
 /** Takes dark and light pictures for developers to look at, if FAIRLEAD_EDITOR_PICTURES names a folder for them. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, listingServer, picture, recording, ROOT, runTask, serverPids } from "./agent.mjs";
+import { conversationSays, edit, listingServer, picture, recording, ROOT, runTask, serverPids } from "./agent.mjs";
 import { openEditor, useEditor } from "./host/editor.mjs";
 import { test } from "./host/registry.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
@@ -56,11 +56,7 @@ editorTest(
     context.diagnostic(`figure: from Enter to the first sign of the task: ${Date.now() - sent} ms`);
     assert.deepEqual(serverPids(code), [], "the server is not running yet");
     await picture(page, "first-start");
-    await page.until(
-      "the first task's end",
-      async () => (await page.toasts()).some((toast) => toast.message.includes("The first task is done.")),
-      FIRST_START,
-    );
+    await conversationSays(page, ["The first task is done."], FIRST_START);
     context.diagnostic(
       `figure: from the command to the end of the first task, set-up included: ${((Date.now() - began) / 1000).toFixed(1)} s`,
     );
@@ -78,7 +74,7 @@ editorTest(
 editorTest("after a reload, the first task does not wait for another set-up", async ({ page, code }, context) => {
   await page.reload();
   await runTask(page, "And once more");
-  await page.toast("The first task is done.");
+  await conversationSays(page, ["And once more", "The first task is done."]);
   const [, milliseconds] = /activated in ([\d.]+) ms/.exec(code.logs()) ?? [];
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
 });

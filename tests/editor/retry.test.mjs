@@ -2,7 +2,8 @@
 // status bar also shows the cost of an answer.
 
 import assert from "node:assert/strict";
-import { followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
+import { conversationSays, followUp, modelServer, picture, runTask, useAgent } from "./agent.mjs";
+import { closeConversation } from "./shared.mjs";
 
 const BUSY = {
   status: 529,
@@ -35,6 +36,18 @@ editorTest("the status bar counts down, and so does the Plan, which says why", a
   const inPlan = async () => Number(why.exec(await page.viewMessage("Plan"))?.[1] ?? NaN);
   const shown = await page.until("the countdown in the Plan", inPlan);
   await page.until("fewer seconds in the Plan", async () => (await inPlan()) < shown);
+});
+
+editorTest("while it waits, another model can be chosen in the Plan and in the conversation", async ({ page }) => {
+  const [row] = await page.rows("Plan", (rows) => rows[0]?.label === "Choose Model");
+  await page.runCommand("Agent: Show Conversation");
+  await conversationSays(page, ["The model has not answered yet.", "Choose Model", "Stop"]);
+  await picture(page, "retry-card");
+  await closeConversation(page);
+  await page.clickRow("Plan", row.index);
+  await page.quickInput("Agent: Choose Model");
+  await page.press("Escape");
+  assert.equal((await page.rows("Plan"))[0].label, "Choose Model");
 });
 
 editorTest("a stop ends the wait", async ({ page }) => {

@@ -166,11 +166,18 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
   await page.rows(SESSIONS, described("Greetings", "shown"));
 });
 
-editorTest("a conversation is exported", async ({ page, workspace }) => {
-  await page.runCommand("Agent: Export Conversation...");
-  await page.fillInput(path.join(workspace, "talk.md"), { title: "Export Conversation (.md or .json)" });
+editorTest("a conversation is exported as Markdown, or as JSON if the name says so", async ({ page, workspace }) => {
+  const title = "Export Conversation (.md or .json)";
+  for (const name of ["talk.md", "talk.json"]) {
+    await page.runCommand("Agent: Export Conversation...");
+    // VS Code replaces what is typed before it has listed the folder
+    await page.until("the offered name", async () => (await page.quickInput(title)).value.endsWith("/Greetings.md"));
+    await page.fillInput(path.join(workspace, name), { title });
+    await page.until(`the file ${name}`, async () => fs.existsSync(path.join(workspace, name)));
+  }
   await page.toast("Conversation exported.");
   assert.match(fs.readFileSync(path.join(workspace, "talk.md"), "utf8"), /^# Greetings\n\n## You\n\nThe first task\n/);
+  assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, "talk.json"), "utf8")).title, "Greetings");
 });
 
 editorTest("a page has the costs of the sessions", async ({ page }) => {

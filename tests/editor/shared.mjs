@@ -85,7 +85,7 @@ function extensionStorages(code) {
   ];
 }
 
-async function closeConversation(page) {
+export async function closeConversation(page) {
   const bar = page.page.locator(".part.auxiliarybar");
   if (await bar.isVisible()) await page.runCommand("View: Toggle Secondary Side Bar Visibility");
   await page.until("no secondary side bar", async () => !(await bar.isVisible()));

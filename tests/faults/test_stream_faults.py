@@ -35,7 +35,7 @@ async def test_fault_17_a_connection_that_breaks_after_some_text(connect: Connec
             assert result["message"] == "One two three four five."
             assert client.text() == "One two three four five."
             retry = client.events("retry")[0]
-            assert (retry["attempt"], retry["delayMs"] > 0, bool(retry["reason"])) == (1, True, True)
+            assert (retry["attempt"], retry["delayMs"] > 0, bool(retry["error"]["message"])) == (1, True, True)
             await still_works(client, api, result["sessionId"])
 
 

@@ -67,7 +67,7 @@ async def test_a_run_waits_while_the_model_is_loaded(workspace: Path) -> None:
 
             await until(asked)
             llama.signal(signal.SIGCONT)
-            assert "Loading model" in (await client.event("retry"))["reason"]
+            assert "Loading model" in (await client.event("retry"))["error"]["message"]
             assert (await run)["stopReason"] == "end_turn"
     finally:
         await llama.kill()

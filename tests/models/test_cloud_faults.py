@@ -193,7 +193,7 @@ async def test_fault_17_an_answer_with_a_damaged_frame_is_requested_again(cloud_
         async with cloud_user.signed_in(api) as client:
             result = await client.run()
             assert (result["stopReason"], client.text()) == ("end_turn", "Done, 世界.")
-            assert "could not be read" in client.events("retry")[0]["reason"]
+            assert "could not be read" in client.events("retry")[0]["error"]["message"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program that hangs needs named pipes")

@@ -6,7 +6,7 @@ The client's messages are written here as JSON; the tests read them with the ser
 from collections.abc import Iterator
 from typing import Any
 
-from fairlead.agent.errors import Help, ModelError
+from fairlead.agent.errors import Help, ModelError, ModelFailure
 from fairlead.agent.events import ContextSent, Location, Text, ToolFinished, ToolStarted
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
@@ -192,7 +192,9 @@ def requests() -> Iterator[Golden]:
     yield _answers("models.choose.result", wire.CHOOSE_MODEL, choice)
     yield _asks("models.try.params", wire.TRY_MODEL, choice)
     said = "There is no model “模型-1”."
-    unknown = convert.error(ModelError("unknown_model", said, help=Help(("模型-2",), "openai", "https://a.example/")))
+    unknown = convert.error(
+        ModelFailure("unknown_model", said, retryable=False, help=Help(("模型-2",), "openai", "https://a.example/"))
+    )
     tried: wire.TryResult = {"model": "模型-1", "works": False, "message": said, "error": unknown}
     yield _answers("models.try.result", wire.TRY_MODEL, tried)
     yield _asks("trust.params", wire.TRUST, {"trusted": True})

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fairlead.agent import events
+from fairlead.agent.errors import Help, ModelFailure
 from fairlead.agent.tool import Location
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import only
@@ -69,7 +70,7 @@ def run_events() -> Iterator[Golden]:
         events.ReminderSent(REMINDER.about, REMINDER.text),
         events.Steered("用您好 (say it politely)"),
         events.FeedbackSent("review", FEEDBACK),
-        events.Retry(1, 0.5, "The model is overloaded."),
+        events.Retry(1, 0.5, ModelFailure("overloaded", "The model is overloaded.", True, Help())),
         events.UsageReported(A_USAGE, 0.0042, 9810, 200_000),
         events.Compacted("Old tool results were cleared from the conversation (about 80,000 tokens)."),
         events.RunFinished("end_turn"),

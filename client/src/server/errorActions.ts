@@ -29,6 +29,11 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
         ...(PAGES.has(error.accountUrl) ? [{ kind: "openAccount", url: error.accountUrl } as const] : []),
         choose,
       ];
+    case "overloaded":
+    case "rate_limit":
+      return [choose];
+    case "network":
+      return [{ kind: "setUpModel" }];
     case "wrong_server":
       return [{ kind: "setUpModel" }, choose];
     case "proxy":
@@ -64,7 +69,7 @@ export function actionLabel(action: ErrorAction): string {
     case "chooseModel":
       return t("Choose Model");
     case "setUpModel":
-      return t("Set Up Model");
+      return t("Change Server");
     case "proxySettings":
       return t("Proxy Settings");
     case "cloudSettings":

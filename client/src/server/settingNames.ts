@@ -45,4 +45,11 @@ export const SERVER_SETTINGS = [
 ];
 
 /** The settings that only the client reads. */
-export const CLIENT_SETTINGS = ["python", "wheels", "inlineChanges", "notifications", "notificationCommand"];
+export const CLIENT_SETTINGS = [
+  "python",
+  "wheels",
+  "inlineChanges",
+  "openConversation",
+  "notifications",
+  "notificationCommand",
+];

@@ -65,6 +65,17 @@ export type ToolEntry = Extract<Entry, { kind: "tool" }>;
 /** How a run ended. */
 export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Partial<Pick<RunResult, "error">>;
 
+/** In milliseconds: a longer wait makes the user look for the cause. */
+const LONG_WAIT = 3000;
+
+/** Why and until when a run waits to send a request again. */
+export interface Wait {
+  readonly at: number;
+  /** Whether the wait, with those before it, is so long that the user may want to do something about the cause. */
+  readonly isLong: boolean;
+  readonly error: RunError;
+}
+
 export interface Session {
   readonly id: string;
   /** The first line of the first prompt; empty before there is one. */
@@ -91,7 +102,7 @@ export interface Session {
   /** When the run of this window began, in milliseconds since the epoch; undefined if none is going on. */
   startedAt: number | undefined;
   /** The failed request that will be sent again: when, in milliseconds since the epoch, and why it failed. */
-  retry: { readonly at: number; readonly reason: string } | undefined;
+  retry: Wait | undefined;
   entries: Entry[];
   approvals: ApproveParams[];
   questions: AskParams[];
@@ -288,10 +299,10 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     }
     case "retry": {
-      const { reason, attempt, delayMs } = event;
+      const { error, attempt, delayMs } = event;
       if (session.entries.at(-1)?.kind === "retry") session.entries.pop();
-      session.entries.push({ kind: "retry", reason, attempt, seconds: (delayMs / 1000).toFixed(1) });
-      session.retry = { at: Date.now() + event.delayMs, reason: event.reason };
+      session.entries.push({ kind: "retry", reason: error.message, attempt, seconds: (delayMs / 1000).toFixed(1) });
+      session.retry = { at: Date.now() + delayMs, isLong: attempt > 2 || delayMs > LONG_WAIT, error };
       break;
     }
     case "usage":

@@ -1,7 +1,7 @@
 // What a session waits for: the user's answers, approval of its plan, or Continue after a pause. Pure.
 
 import { t } from "@vscode/l10n";
-import type { ApproveParams, ApproveResult, AskParams } from "../wire/protocol";
+import type { ApproveParams, ApproveResult, AskParams, RunError } from "../wire/protocol";
 import { endingOf, type EndEntry, type Session } from "./session";
 
 /** The user's answer to an approval. The last two first ask for a rule or for the reason. */
@@ -53,6 +53,11 @@ export function isBlocked({ approvals, questions }: Session): boolean {
 /** Whether the agent is running and does not wait for the user. */
 export function isWorking(session: Session | undefined): boolean {
   return session?.running === true && !isBlocked(session);
+}
+
+/** Why a working agent has been waiting for a while to send its request again; undefined if it has not. */
+export function lastingFailure(session: Session): RunError | undefined {
+  return isWorking(session) && session.retry?.isLong ? session.retry.error : undefined;
 }
 
 /** In how many seconds a working agent asks the model again after a failure; 0 if it is not waiting for that. */

@@ -1041,7 +1041,8 @@ export interface Retry extends EventHead {
   /** Counts the failed requests. */
   readonly attempt: number;
   readonly delayMs: number;
-  readonly reason: string;
+  /** Why it failed, and what can help. */
+  readonly error: RunError;
 }
 
 /**
@@ -1113,8 +1114,9 @@ export interface RunEnded extends EventHead {
   readonly kind: "run_ended";
   readonly stopReason: string;
   readonly message: string;
-  /** Like the other fields, that of `RunResult`. */
   readonly record: string;
+  /** Like the other fields, that of `RunResult`. */
+  readonly error: RunError | null;
 }
 
 /** How a run began or ended. It has `sessionId`, `seq`, `runId` and `kind`, like an event. */

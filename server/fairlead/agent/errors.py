@@ -50,6 +50,18 @@ class Help:
     """After `billing`: the page where the user adds credit."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """What the user learns of a `ModelError`."""
+
+    kind: ErrorKind
+    message: str
+    """What happened and what to do."""
+    retryable: bool
+    """Whether the same request may work later."""
+    help: Help
+
+
 class ModelError(FairleadError):
     """The model did not answer, or its answer cannot be used."""
 
@@ -86,3 +98,8 @@ class ModelError(FairleadError):
         self.loading = loading
         self.overflow = overflow
         self.help = help
+
+    @property
+    def failure(self) -> ModelFailure:
+        """What the user learns of it."""
+        return ModelFailure(self.kind, self.message, self.retryable, self.help)

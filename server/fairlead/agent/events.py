@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlead.agent.errors import ModelFailure
 from fairlead.agent.model import Usage
 from fairlead.edits.selection import Change
 from fairlead.messages.parts import NoteKind
@@ -291,7 +292,7 @@ class Retry(_OfRun):
 
     attempt: int
     delay: float
-    reason: str
+    failure: ModelFailure
     """Why the attempt failed."""
 
 

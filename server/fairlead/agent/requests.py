@@ -114,7 +114,7 @@ class Requests:
                         self._agent.meter.main.add(usage)
                     case Retrying(attempt, delay, error):
                         await self._before_retry()
-                        self._agent.emit(Retry(attempt, delay, error.message))
+                        self._agent.emit(Retry(attempt, delay, error.failure))
                     case Reply():
                         self._record(event, messages)
                         return event

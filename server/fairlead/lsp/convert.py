@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from fairlead.agent import events
-from fairlead.agent.errors import ModelError
+from fairlead.agent.errors import ModelFailure
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Outcome
 from fairlead.agent.tool import Location
@@ -111,13 +111,14 @@ def transcript(session_id: str, roots: Roots, entries: Iterable[Entry]) -> list[
                 found.append({**head, "kind": "prompt", "text": said, "checkpoint": checkpoint})
             case Continued(what):
                 found.append({**head, "kind": "continued", "what": what})
-            case Ended(stop_reason, message, record):
+            case Ended(stop_reason, message, record, failure):
                 ended: wire_events.RunEnded = {
                     **head,
                     "kind": "run_ended",
                     "stopReason": stop_reason,
                     "message": message,
                     "record": record,
+                    "error": error(failure) if failure else None,
                 }
                 found.append(ended)
             case shown:
@@ -337,15 +338,15 @@ def usage(used: Usage, cost: float | None) -> wire.UsageWire:
     }
 
 
-def error(problem: ModelError) -> wire.RunErrorWire:
+def error(failure: ModelFailure) -> wire.RunErrorWire:
     """Why the model did not answer."""
     return {
-        "kind": problem.kind,
-        "message": problem.message,
-        "retryable": problem.retryable,
-        "models": list(problem.help.models),
-        "keyEndpoint": problem.help.key_endpoint,
-        "accountUrl": problem.help.account_url,
+        "kind": failure.kind,
+        "message": failure.message,
+        "retryable": failure.retryable,
+        "models": list(failure.help.models),
+        "keyEndpoint": failure.help.key_endpoint,
+        "accountUrl": failure.help.account_url,
     }
 
 
@@ -356,7 +357,7 @@ def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
         "stopReason": ended.stop_reason,
         "message": ended.message,
         "usage": usage(ended.usage, ended.cost),
-        "error": error(ended.error) if ended.error else None,
+        "error": error(ended.error.failure) if ended.error else None,
         "record": record,
     }
 
@@ -404,8 +405,9 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "text": text,
                 "planUpdate": plan_update(update),
             }
-        case events.Retry(attempt, delay, reason):
-            return {**head, "kind": "retry", "attempt": attempt, "delayMs": round(delay * 1000), "reason": reason}
+        case events.Retry(attempt, delay, failure):
+            waits = round(delay * 1000)
+            return {**head, "kind": "retry", "attempt": attempt, "delayMs": waits, "error": error(failure)}
         case events.UsageReported(used, cost, context, limit):
             return {**head, "kind": "usage", **usage(used, cost), "contextTokens": context, "contextLimit": limit}
         case events.RunFinished(stop_reason):

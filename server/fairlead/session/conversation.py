@@ -6,6 +6,7 @@ The history (`messages/`) cannot tell: it is what the model reads, and compactio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from fairlead.agent.errors import ModelFailure
 from fairlead.agent.events import (
     CommandEnded,
     Compacted,
@@ -54,6 +55,8 @@ class Ended:
     """As in `Outcome`."""
     record: str
     """A short summary of the whole session's work."""
+    failure: ModelFailure | None = None
+    """None unless the stop reason is `error`."""
 
 
 Shown = (

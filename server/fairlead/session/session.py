@@ -222,7 +222,8 @@ class Session:
             record: a short summary of the session's work.
         """
         if not self.runs.is_exiting:
-            self.conversation.add(Ended(outcome.stop_reason, outcome.message, record))
+            failure = outcome.error.failure if outcome.error else None
+            self.conversation.add(Ended(outcome.stop_reason, outcome.message, record, failure))
             self.publish()
 
     async def compare_files(self) -> None:

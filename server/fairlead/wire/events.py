@@ -3,7 +3,7 @@
 from typing import Any, Literal, TypedDict
 
 from fairlead.wire.params import Continuation
-from fairlead.wire.protocol import LocationWire, Mode, UsageWire
+from fairlead.wire.protocol import LocationWire, Mode, RunErrorWire, UsageWire
 from fairlead.wire.states import (
     CheckResultWire,
     ChosenModelWire,
@@ -243,7 +243,8 @@ class Retry(EventHead):
     attempt: int
     """Counts the failed requests."""
     delayMs: int
-    reason: str
+    error: RunErrorWire
+    """Why it failed, and what can help."""
 
 
 class UsageEvent(EventHead, UsageWire):
@@ -323,6 +324,7 @@ class RunEnded(EventHead):
     stopReason: str
     message: str
     record: str
+    error: RunErrorWire | None
     """Like the other fields, that of `RunResult`."""
 
 

@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
-import type { AskParams } from "../../wire/protocol";
+import type { AskParams, RunError } from "../../wire/protocol";
 import { actionLabel, errorActions, type ErrorAction } from "../../server/errorActions";
 import { describeApproval } from "../../ui/approvalTexts";
 import { sessionName } from "../../ui/sessionTexts";
@@ -11,6 +11,7 @@ import {
   earlyEnd,
   earlyEndTexts,
   isReadyToGo,
+  lastingFailure,
   otherWaiting,
   pauseReason,
   pauseTitle,
@@ -23,7 +24,7 @@ import { withVisibleTexts } from "../../ui/shownText";
 /** What a button does. `WaitingAction` has the actions that notices offer too. */
 export type CardAction =
   | WaitingAction
-  | { readonly kind: "retry"; readonly sessionId: string }
+  | { readonly kind: "retry" | "stop"; readonly sessionId: string }
   | { readonly kind: "help"; readonly sessionId: string; readonly help: ErrorAction }
   | { readonly kind: "showSession"; readonly sessionId: string }
   | { readonly kind: "command"; readonly command: string }
@@ -96,7 +97,7 @@ export function cardsOf(
       question,
     })),
     ...blocked,
-    ...(session.running ? [] : idleCards(session, windowState.usesKey)),
+    ...(session.running ? waitCards : idleCards)(session, windowState.usesKey),
     ...others,
   ];
 }
@@ -104,6 +105,22 @@ export function cardsOf(
 function otherCard(session: Session): Card {
   const show = { label: t("Show"), action: { kind: "showSession", sessionId: session.id } } as const;
   return { about: `other-${session.id}`, title: t("{0} is waiting for you.", sessionName(session)), buttons: [show] };
+}
+
+/** Returns a card while the session waits to send its request again, with what may help. */
+function waitCards(session: Session, usesKey: boolean): Card[] {
+  const failure = lastingFailure(session);
+  if (!failure) return [];
+  const stop = { label: t("Stop"), action: { kind: "stop", sessionId: session.id } } as const;
+  const buttons = [...helpButtons(session, failure, usesKey), stop];
+  return [{ about: `wait-${session.id}`, title: t("The model has not answered yet."), buttons }];
+}
+
+function helpButtons({ id }: Session, error: RunError | null, usesKey: boolean): Card["buttons"] {
+  return errorActions(error, usesKey).map((help) => ({
+    label: actionLabel(help),
+    action: { kind: "help", sessionId: id, help },
+  }));
 }
 
 /** Returns the cards for what the user can do next while the session does not run. */
@@ -120,11 +137,8 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
   } else if (end) {
     const { title, button } = earlyEndTexts(end);
     const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    const help = errorActions(end.error, usesKey).map((each): Card["buttons"][number] => ({
-      label: actionLabel(each),
-      action: { kind: "help", sessionId: session.id, help: each },
-    }));
-    cards.push({ about: `end-${session.id}`, title, buttons: [...help, retry] });
+    const buttons = [...helpButtons(session, end.error, usesKey), retry];
+    cards.push({ about: `end-${session.id}`, title, buttons });
   }
   if (isReadyToGo(session)) {
     const buttons = [commandButton(t("Go"), "fairlead.go"), commandButton(t("Show Plan"), "fairlead.plan.focus")];

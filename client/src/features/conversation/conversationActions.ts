@@ -157,6 +157,9 @@ export class ConversationActions implements vscode.Disposable {
       case "retry":
         await this.features.runs.retry(action.sessionId);
         return;
+      case "stop":
+        await this.features.runs.stop(action.sessionId);
+        return;
       case "help":
         await this.features.runs.help(action.sessionId, action.help);
         return;

@@ -2,13 +2,14 @@
 
 import { t } from "@vscode/l10n";
 import { runningRow, commandRow, fileRow } from "./evidenceRows";
-import { goRow, inferredRow, inferredStepRow, otherRow, outsideRow, pauseRow, retryRow } from "./planRows";
+import { goRow, inferredRow, inferredStepRow, otherRow, outsideRow, pauseRow, retryRow, waitRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../../wire/protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../../wire/protocolStates";
 import { endingOf, type Session } from "../../state/session";
 import { stepRow, type PlanRow } from "../../ui/stepRow";
+import { errorActions } from "../../server/errorActions";
 import { sessionName } from "../../ui/sessionTexts";
-import { earlyEnd, isReadyToGo, isWorking, otherWaiting, pauseReason } from "../../state/waiting";
+import { earlyEnd, isReadyToGo, isWorking, lastingFailure, otherWaiting, pauseReason } from "../../state/waiting";
 
 /** A step of the plan. */
 export interface StepNode {
@@ -66,11 +67,11 @@ interface InferredNode {
 }
 
 /**
- * A paused run (`pause`), a plan that waits for approval (`go`), a run that failed or ended too early (`retry`), or
- * another session that waits (`other`).
+ * A paused run (`pause`), a plan that waits for approval (`go`), a run that failed or ended too early (`retry`) or waits
+ * to send its request again (`wait`), or another session that waits (`other`).
  */
 export interface WaitingNode {
-  readonly kind: "pause" | "go" | "retry" | "other";
+  readonly kind: "pause" | "go" | "retry" | "wait" | "other";
   readonly sessionId: string;
   readonly row: PlanRow;
 }
@@ -91,7 +92,7 @@ export type PlanNode =
  */
 export function topNodes(session: Session, relative: (uri: string) => string, usesKey = true): PlanNode[] {
   const waiting = [
-    ...idleNodes(session, usesKey),
+    ...nextNodes(session, usesKey),
     ...session.approvals.map((approval): PlanNode => ({ kind: "approval", approval })),
     ...session.questions.map((question): PlanNode => ({ kind: "question", question })),
   ];
@@ -132,12 +133,15 @@ export function otherNodes(sessions: readonly Session[], shown: Session | undefi
 }
 
 /**
- * Returns the row of what the user can do next while the session does not run, if there is one. A run that the user
- * stopped has no row.
+ * Returns the row of what the user can do while the session does not run or waits to send its request again, if there is
+ * one. A run that the user stopped has no row.
  */
-function idleNodes(session: Session, usesKey: boolean): WaitingNode[] {
+function nextNodes(session: Session, usesKey: boolean): WaitingNode[] {
   const [sessionId, pause, end] = [session.id, pauseReason(session), earlyEnd(session)];
   const { plan } = session;
+  const failure = lastingFailure(session);
+  const [help] = errorActions(failure ?? null, usesKey);
+  if (failure && help) return [{ kind: "wait", sessionId, row: waitRow(help, failure) }];
   if (pause !== undefined) return [{ kind: "pause", sessionId, row: pauseRow(pause) }];
   if (end && endingOf(end) !== "stopped") return [{ kind: "retry", sessionId, row: retryRow(end, usesKey) }];
   return plan && isReadyToGo(session) ? [{ kind: "go", sessionId, row: goRow(plan.total - plan.completed) }] : [];

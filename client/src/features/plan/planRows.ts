@@ -2,9 +2,10 @@
 
 import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
+import type { RunError } from "../../wire/protocol";
 import type { Outside } from "../../wire/protocolStates";
 import { evidenceLines, type PlanRow } from "../../ui/stepRow";
-import { actionLabel, remedy } from "../../server/errorActions";
+import { actionLabel, remedy, type ErrorAction } from "../../server/errorActions";
 import { earlyEndTexts } from "../../state/waiting";
 import type { EndEntry } from "../../state/session";
 
@@ -59,6 +60,20 @@ export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
     icon: help?.kind === "setKey" ? "key" : "refresh",
     color: "charts.red",
     screenReaderLabel: t("{0}. {1} {2}", label, title, message),
+  };
+}
+
+/** The row of a run that has been waiting to send its request again. A click on it does what may help. */
+export function waitRow(help: ErrorAction, { message }: RunError): PlanRow {
+  const label = actionLabel(help);
+  return {
+    id: "wait",
+    label,
+    description: "", // the view's message says it
+    tooltip: message,
+    icon: "debug-disconnect",
+    color: "charts.yellow",
+    screenReaderLabel: [label, message].join(". "),
   };
 }
 

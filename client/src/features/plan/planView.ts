@@ -34,6 +34,7 @@ const WAITING_COMMANDS: Record<WaitingNode["kind"], { readonly command: string; 
   pause: { command: "fairlead.continueRun", title: t("Continue") },
   go: { command: "fairlead.go", title: t("Go") },
   retry: { command: "fairlead.retryRun", title: t("Retry") },
+  wait: { command: "fairlead.retryRun", title: t("Retry") },
   other: { command: "fairlead.showSession", title: t("Show Session") },
 };
 
@@ -65,6 +66,7 @@ export class PlanView extends StoreTree<PlanNode> {
       case "pause":
       case "go":
       case "retry":
+      case "wait":
       case "other": {
         const item = planItem(node.row);
         item.contextValue = node.kind;
@@ -213,7 +215,7 @@ function message(session: Store["active"]): string {
 /** Why the agent waits before it asks the model again, and for how long. */
 function retryText(session: Session): string {
   const seconds = secondsToRetry(session);
-  return seconds > 0 ? t("{0} Trying again in {1} s.", session.retry?.reason ?? "", seconds) : "";
+  return seconds > 0 ? t("{0} Trying again in {1} s.", session.retry?.error.message ?? "", seconds) : "";
 }
 
 function planItem(row: PlanRow, collapsible = None): TreeItem {

@@ -17,7 +17,7 @@ import { configuredEndpoint, takesKey } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { sessionName } from "../../ui/sessionTexts";
-import { earlyEnd, pauseReason, isReadyToGo } from "../../state/waiting";
+import { earlyEnd, isReadyToGo, lastingFailure, pauseReason } from "../../state/waiting";
 import { plainSummary } from "../../ui/text";
 import { showError, showInformation } from "../../ui/show";
 
@@ -134,18 +134,23 @@ export class Runs {
     if (session && !warnIfRunning(session)) await this.run(sessionId, { continue: "paused" }, session.mode);
   }
 
-  /** Continues a session whose run failed, after what helps against the cause. */
+  /** Continues a session whose run failed, or waits to send its request again, after what helps against the cause. */
   async retryFailed(sessionId: string): Promise<void> {
     const session = this.store.get(sessionId);
-    const error = (session && earlyEnd(session)?.error) ?? null;
-    const help = remedy(error, takesKey(session?.row?.model.endpoint));
+    if (!session) return;
+    const usesKey = takesKey(session.row?.model.endpoint);
+    const failure = lastingFailure(session);
+    const help = failure ? errorActions(failure, usesKey)[0] : remedy(earlyEnd(session)?.error ?? null, usesKey);
     await (help ? this.help(sessionId, help) : this.retry(sessionId));
   }
 
-  /** Does something about the cause of a session's failed run, then continues the run if that may work now. */
+  /**
+   * Does something about the cause of a session's failed run, or of one that waits to send its request again. Then
+   * continues the run if that may work now.
+   */
   async help(sessionId: string, action: ErrorAction): Promise<void> {
     const session = this.store.get(sessionId);
-    if (!session || warnIfRunning(session)) return;
+    if (!session || (!session.retry && warnIfRunning(session))) return;
     const model = session.row?.model ?? { endpoint: configuredEndpoint(), model: "", effort: "" };
     try {
       if (!(await this.errorHelp.perform(action, model, sessionId))) return;
@@ -153,6 +158,9 @@ export class Runs {
       await this.showFailure(error);
       return;
     }
+    // it may have been answered in the meantime
+    if (session.running && !session.retry) return;
+    if (session.running) await this.stop(sessionId);
     await this.retry(sessionId);
   }
 
@@ -224,15 +232,17 @@ export class Runs {
     let isStarted = false;
     const isFromConversation = "omitted" in task;
     const shown = "prompt" in task ? task.prompt : task;
+    const begin = "prompt" in task && !isFromConversation ? this.showWork.bind(this) : undefined;
     if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
     try {
-      if ("prompt" in task) id ??= await this.newSession(task.prompt, mode, !isFromConversation);
+      if ("prompt" in task) id ??= await this.newSession(task.prompt, mode, begin);
       if (id === undefined || !(await this.makeReady())) {
         if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;
       }
       const runNumber = this.store.startRun(id, shown, mode).runsStarted;
       isStarted = true;
+      if (sessionId !== undefined) begin?.(sessionId);
       // the conversation shows the answer
       if (mode === "ask" && !isFromConversation) await vscode.commands.executeCommand("fairlead.showConversation");
       const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
@@ -249,14 +259,18 @@ export class Runs {
   }
 
   /**
-   * Creates a session and returns its id. While the server starts, a placeholder already shows the task. Returns
-   * undefined if the user configures no access to a model or stops the task, or if the server does not start.
+   * Creates a session and returns its id. While the server starts, a placeholder already shows the task; `onStart` gets
+   * its id. Returns undefined if the user configures no access to a model or stops the task, or if the server does not start.
    */
-  private async newSession(prompt: string, mode: Mode | null, showPlan: boolean): Promise<string | undefined> {
+  private async newSession(
+    prompt: string,
+    mode: Mode | null,
+    onStart?: (starting: string) => void,
+  ): Promise<string | undefined> {
     let starting: string | undefined;
     const begin = (): void => {
       starting = this.store.showStarting(prompt, mode);
-      if (showPlan) void vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+      onStart?.(starting);
     };
     try {
       if (!(await this.makeReady(begin))) return undefined;
@@ -267,6 +281,14 @@ export class Runs {
     } finally {
       if (starting !== undefined) this.store.endStart(starting);
     }
+  }
+
+  /** Shows the plan and the conversation of a session in which a task starts. The editor keeps the focus. */
+  private showWork(sessionId: string): void {
+    void vscode.commands.executeCommand("fairlead.plan.focus", { preserveFocus: true });
+    const isWanted = vscode.workspace.getConfiguration("fairlead").get<boolean>("openConversation", true);
+    if (isWanted && !this.isSeen(sessionId))
+      void vscode.commands.executeCommand("fairlead.conversation.focus", { preserveFocus: true });
   }
 
   /**

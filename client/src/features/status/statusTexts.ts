@@ -85,7 +85,7 @@ function tooltip(active: Session | undefined, sessions: readonly Session[], rela
     .map((session) => t("{0} is running", sessionName(session)));
   const used = usage ? usageSummary(usage) : "";
   const spent = usage && used !== "" ? [t("This run: {0} tokens", used), contextUsage(usage)] : [];
-  return [...waits, title, doing, retry?.reason ?? "", pauseReason(active) ?? "", ...spent, ...others]
+  return [...waits, title, doing, retry?.error.message ?? "", pauseReason(active) ?? "", ...spent, ...others]
     .filter(Boolean)
     .join("\n");
 }

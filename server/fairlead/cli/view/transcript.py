@@ -304,7 +304,7 @@ class Transcript:
 
     def _retry(self, event: Json) -> None:
         """Reports a retry if it is the first, has a new reason or a longer delay, or after `RETRY_REPORT_SECONDS`."""
-        delay, reason = event["delayMs"] / 1000, first_line(event["reason"])
+        delay, reason = event["delayMs"] / 1000, first_line(event["error"]["message"])
         is_new = event["attempt"] == 1 or reason != self._retry_reason
         if is_new or delay > self._retry_delay or self._waited >= RETRY_REPORT_SECONDS:
             text = f"attempt {event['attempt']} failed, trying again in {delay:.1f} s"

@@ -40,7 +40,7 @@ async def try_model(server: AgentServer, params: TryModelParams) -> wire.TryResu
     try:
         name = await server.app.try_model(selection)
     except ModelError as error:
-        return {"model": model, "works": False, "message": error.message, "error": convert.error(error)}
+        return {"model": model, "works": False, "message": error.message, "error": convert.error(error.failure)}
     message = f"{name} answered in {time.monotonic() - start:.1f} seconds."
     return {"model": name, "works": True, "message": message, "error": None}
 
