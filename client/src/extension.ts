@@ -112,6 +112,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const conversationActions = new ConversationActions(store, {
     notices: noticeActions,
     questions,
+    approvals,
     runs,
     sessions,
     diffs,

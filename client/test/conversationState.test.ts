@@ -96,6 +96,21 @@ test("a run that waits for long to send its request again offers what may help",
   assert.deepEqual(shown(session), []);
 });
 
+test("a countdown is shown while a request waits, and no time while the agent waits for the user", () => {
+  const store = new Store();
+  const session = store.startRun("s", "Task");
+  const state = (): unknown[] => {
+    const view = stateView(session, [], objectIds(), { chips: [], history: [], model: "" });
+    return [view.isWaiting, view.startedAt, view.retryAt];
+  };
+  assert.deepEqual(state(), [false, session.startedAt, null]);
+  const head = { sessionId: "s", seq: 1, runId: "r" };
+  store.addEvent({ ...head, kind: "retry", attempt: 1, delayMs: 500, error: runError("network") });
+  assert.deepEqual(state(), [false, session.startedAt, session.retry?.at]);
+  store.addQuestion({ sessionId: "s", question: "Which?", options: [] } as unknown as AskParams);
+  assert.deepEqual(state(), [true, null, null]);
+});
+
 test("the cost of a session is next to that of the last run if it is more", () => {
   const store = new Store();
   const session = store.startRun("s", "One");
@@ -394,13 +409,15 @@ test("a new session shows nothing until a task begins, even while events of othe
   assert.equal(shownId(), "t");
 });
 
-test("a slash at the start begins a command if there is one with that name; otherwise it is text", () => {
+test("a slash at the start begins a command or a path", () => {
   const task = (text: string, mode?: string, isNew = false): object => ({ kind: "task", text, mode, isNew });
   assert.deepEqual(parseSent("  do it\nnow "), task("do it\nnow"));
   assert.deepEqual(parseSent("/plan do it\nnow"), task("do it\nnow", "plan"));
   assert.deepEqual(parseSent("/new do it"), task("do it", "agent", true));
   assert.deepEqual(parseSent("/usr/bin is full"), task("/usr/bin is full"));
-  assert.deepEqual(parseSent("/unknown x"), task("/unknown x"));
+  for (const unknown of ["/unknown x", "/newDo it"])
+    assert.match(String(Object.values(parseSent(unknown))[1]), /^There is no command \/(unknown|newDo)\./);
+  assert.deepEqual(parseSent("/new"), { kind: "command", command: "fairlead.newSession" });
   assert.deepEqual(parseSent("/plan "), { kind: "unclear", problem: "Write the task after /plan." });
   assert.deepEqual(parseSent("/review"), { kind: "command", command: "fairlead.reviewAll" });
   assert.deepEqual(parseSent("/review all"), {

@@ -87,17 +87,52 @@ test("what ended a run that did not finish is said once", () => {
   }
 });
 
+test("the record at the end of a later run says that it is about the session", () => {
+  const { store, session } = running();
+  store.endRun("s", 1, { stopReason: "end_turn", message: "", record: "1 file." });
+  store.startRun("s", "And this");
+  store.endRun("s", 2, { stopReason: "end_turn", message: "", record: "2 files." });
+  const records = viewsOf(session).flatMap((view) => (view.kind === "end" ? [view.record] : []));
+  assert.deepEqual(records, ["1 file.", "In this session: 2 files."]);
+});
+
+test("a refused call says why to the user, and what the model reads stays folded", () => {
+  const { session, send } = running();
+  send(call("todo", "Update the plan"));
+  const template = "Refused, because you dropped “{0}”. The plan did not change.";
+  send({ ...result("Error: Item 6: leave it out.", true), shown: { prefix: "", template, arguments: ["Tidy up"] } });
+  const view = viewsOf(session).at(-1);
+  assert.ok(view?.kind === "tool");
+  assert.deepEqual(
+    [view.state, view.note],
+    ["refused", "Refused, because you dropped “Tidy up”. The plan did not change."],
+  );
+  assert.deepEqual(view.body, whole("Error: Item 6: leave it out."));
+});
+
+test("the reminders of a run are one row", () => {
+  const { store, session, send } = running();
+  for (const text of ["one", "two"]) {
+    send({ kind: "reminder", about: "", text });
+    send({ kind: "text", text: "Now." });
+  }
+  store.startRun("s", { continue: "paused" });
+  send({ kind: "reminder", about: "", text: "three" });
+  const shown = viewsOf(session).flatMap((view) => (view.kind === "context" ? [view.body.text] : []));
+  assert.deepEqual(shown, ["two", "three"]);
+});
+
 const overloaded = runError("overloaded", { message: "Overloaded." });
 
 test("failed requests are one line that counts, until something else happens", () => {
-  const { session, send } = running();
+  const { store, session, send } = running();
   for (const attempt of [1, 2, 3]) send({ kind: "retry", attempt, delayMs: attempt * 1000, error: overloaded });
   send({ kind: "text", text: "Now." });
   send({ kind: "retry", attempt: 1, delayMs: 500, error: overloaded });
-  assert.deepEqual(
-    viewsOf(session).map((view) => view.kind === "note" && view.text),
-    [false, "Overloaded. Attempt 3 failed. Retrying in 3.0 s.", false, "Overloaded. Retrying in 0.5 s."],
-  );
+  const notes = (): unknown[] => viewsOf(session).map((view) => view.kind === "note" && view.text);
+  assert.deepEqual(notes(), [false, "Overloaded. Attempt 3 failed.", false, "Overloaded."]);
+  store.endRun("s", 1, { stopReason: "error", message: "Overloaded.", record: "", error: overloaded });
+  assert.deepEqual(notes(), [false, "Overloaded. Attempt 3 failed.", false, false], "the end says why");
 });
 
 test("an entry that changes is replaced with a new object, so that only this entry is drawn again", () => {

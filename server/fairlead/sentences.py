@@ -21,3 +21,8 @@ class Sentence(str):
         self = super().__new__(cls, _PLACE.sub(lambda place: texts[int(place[1])], template))
         self.template, self.arguments = template, texts
         return self
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The template and the arguments, to be saved."""
+        return self.template, *self.arguments

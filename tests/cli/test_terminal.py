@@ -144,5 +144,5 @@ def test_a_command_is_refused_with_a_reason(workspace: Path, record: Record) -> 
         terminal.answer("  Run it?", "n")
         terminal.answer("  Why not?", "too 危x\x7f险\r")
         assert terminal.end() == 0
-        assert "The reason given: too 危险" in " ".join(terminal.screen.text.split())
+        assert "Rejected: too 危险" in " ".join(terminal.screen.text.split())
         assert not (workspace / "made").exists()

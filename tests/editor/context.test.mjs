@@ -175,7 +175,7 @@ editorTest("a follow-up names only what changed", async ({ page }) => {
   await page.runCommand("Agent: Show Conversation in Editor");
   await conversationSays(page, ["Second."]);
   const summary = page.webview().locator("summary", { hasText: "Context: " });
-  assert.equal((await summary.allTextContents()).at(-1), "Context: nothing new in the editor");
+  assert.equal(await summary.count(), 1, "nothing is new in the editor, so no row says that");
   await page.runCommand("View: Close Editor");
 });
 

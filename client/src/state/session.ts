@@ -11,6 +11,7 @@ import type {
   Continuation,
   OpenedSession,
   RunError,
+  Title,
   RunResult,
   UsageEvent,
 } from "../wire/protocol";
@@ -43,6 +44,8 @@ export type Entry = Readonly<
        * Why its command failed, such as `exit code 1`; empty if it succeeded, was stopped on purpose or has not ended.
        */
       failure: string;
+      /** Why it was refused, for the user; null if it was not. */
+      refusal: Title | null;
     }
   /** A run continued an earlier one, or started the work on an approved plan. */
   | { kind: "continued"; what: Continuation }
@@ -50,7 +53,7 @@ export type Entry = Readonly<
   | { kind: "step"; itemId: string; content: string }
   | { kind: "note"; text: string }
   /** Requests to the model failed, one after the other; the last one is sent again after the delay. */
-  | { kind: "retry"; reason: string; attempt: number; seconds: string }
+  | { kind: "retry"; reason: string; attempt: number }
   | { kind: "context"; title: string; text: string }
   | { kind: "rules"; files: readonly { uri: string; cut: boolean }[] }
   /**
@@ -64,6 +67,9 @@ export type EndEntry = Extract<Entry, { kind: "end" }>;
 export type ToolEntry = Extract<Entry, { kind: "tool" }>;
 /** How a run ended. */
 export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Partial<Pick<RunResult, "error">>;
+
+/** The entries with which a run begins. */
+const BEGINNINGS: ReadonlySet<Entry["kind"]> = new Set(["prompt", "continued"]);
 
 /** In milliseconds: a longer wait makes the user look for the cause. */
 const LONG_WAIT = 3000;
@@ -198,6 +204,8 @@ export function newSession(id: string, isStarting = false): Session {
  */
 export function closeRun(session: Session, result: RunEnd): EndEntry {
   const end = endEntry(result);
+  // the end says why the last request failed
+  if (result.error && session.entries.at(-1)?.kind === "retry") session.entries.pop();
   session.running = false;
   session.startedAt = undefined;
   session.retry = undefined;
@@ -277,10 +285,11 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
         outcome: event.isError ? "error" : "ok",
         result: event.text,
         planUpdate: event.planUpdate,
+        refusal: event.shown,
       }));
       break;
     case "reminder":
-      session.entries.push({ kind: "context", title: t("reminder of the plan"), text: event.text });
+      addReminder(session, event.text);
       break;
     case "steered":
       session.entries.push({ kind: "steered", text: event.text });
@@ -301,7 +310,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
     case "retry": {
       const { error, attempt, delayMs } = event;
       if (session.entries.at(-1)?.kind === "retry") session.entries.pop();
-      session.entries.push({ kind: "retry", reason: error.message, attempt, seconds: (delayMs / 1000).toFixed(1) });
+      session.entries.push({ kind: "retry", reason: error.message, attempt });
       session.retry = { at: Date.now() + delayMs, isLong: attempt > 2 || delayMs > LONG_WAIT, error };
       break;
     }
@@ -386,8 +395,18 @@ function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
 }
 
+/** Shows a reminder of the plan for the model. A run has one entry for all of them, with the last text. */
+function addReminder(session: Session, text: string): void {
+  const title = t("reminder of the plan");
+  const isOne = (entry: Entry): boolean => entry.kind === "context" && entry.title === title;
+  const index = session.entries.findLastIndex((entry) => BEGINNINGS.has(entry.kind) || isOne(entry));
+  const known = session.entries[index];
+  if (known && isOne(known)) session.entries[index] = { kind: "context", title, text };
+  else session.entries.push({ kind: "context", title, text });
+}
+
 function toolEntry(name: string, title: string, outcome: ToolEntry["outcome"]): ToolEntry {
-  const nothing = { output: "", result: "", planUpdate: null, failure: "" };
+  const nothing = { output: "", result: "", planUpdate: null, failure: "", refusal: null };
   return { kind: "tool", id: "", name, isEdit: false, title, locations: [], outcome, ...nothing };
 }
 

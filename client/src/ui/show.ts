@@ -257,12 +257,18 @@ export function textBox(texts: BoxTexts): TextBox {
   return Object.assign(vscode.window.createInputBox(), shownBox(texts));
 }
 
+/** What is wrong with a text that the user types, or a note about one that can be entered. */
+export interface CheckedText {
+  readonly message: string;
+  readonly isProblem: boolean;
+}
+
 /** What the user types in a box, and how VS Code checks it. */
 interface Input extends Pick<vscode.InputBoxOptions, "value" | "password" | "ignoreFocusOut"> {
   /** Returns what is wrong with a text; undefined if nothing is. */
   readonly problem?: (text: string) => string | undefined;
-  /** As `problem`, asynchronously, or with a note about a text that can be entered. */
-  readonly check?: (text: string) => Promise<{ readonly message: string; readonly isProblem: boolean }>;
+  /** As `problem`, asynchronously. */
+  readonly check?: (text: string) => Promise<CheckedText>;
 }
 
 /** Asks for a text. Returns undefined if the user closes the box. */

@@ -1006,6 +1006,8 @@ export interface ToolFinished extends EventHead {
   readonly text: string;
   /** Set if the call rewrote the plan. */
   readonly planUpdate: PlanUpdate | null;
+  /** What the user reads instead of `text`, about a call that was refused; `null`: `text`. */
+  readonly shown: Title | null;
 }
 
 /** A reminder of the plan for the model. */

@@ -127,6 +127,7 @@ class Dispatcher:
         try:
             known, given = self._checked(call, tool)
             title, locations = known.describe(given)
+            self._check_mode(known)
             if refusal is not None:
                 raise refusal
             work = asyncio.ensure_future(self._work(known, given, running))
@@ -150,7 +151,9 @@ class Dispatcher:
         except VerbatimToolError as error:
             text, is_error = str(error), True
         except Exception as error:  # broad on purpose: no tool may end the loop (L3)
-            if not isinstance(error, ToolError):
+            if isinstance(error, ToolError):
+                running.shown = error.shown
+            else:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         if isinstance(work, asyncio.Task):
@@ -161,8 +164,9 @@ class Dispatcher:
 
     def _report(self, started: _Started, result: Result, results: list[Result]) -> None:
         results.append(result)
-        paths = tuple(started.running.changed_paths)
-        self.emit(ToolFinished(result.call_id, result.is_error, result.text, paths, result.plan_update))
+        running = started.running
+        shown, paths = running.shown.parts if running.shown else (), tuple(running.changed_paths)
+        self.emit(ToolFinished(result.call_id, result.is_error, result.text, paths, result.plan_update, shown))
 
     def _checked(self, call: Call, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
         """The tool of a call, and the input as the tool's schema describes it."""
@@ -170,9 +174,12 @@ class Dispatcher:
             raise VerbatimToolError(f"Unknown tool: {call.name}. The tools are {', '.join(self._nearest(call.name))}.")
         if call.problem is not None:
             raise ToolError(call.problem)
-        if self.mode != "agent" and (not tool.read_only or (self.mode == "ask" and call.name == "todo")):
-            raise ToolError(NOT_IN_MODE[self.mode])
         return tool, read_input(tool.spec, call.input)
+
+    def _check_mode(self, tool: Tool) -> None:
+        """Raises ToolError if the mode does not allow calls of the tool."""
+        if self.mode != "agent" and (not tool.read_only or (self.mode == "ask" and tool.spec.name == "todo")):
+            raise ToolError(*NOT_IN_MODE[self.mode])
 
     def _nearest(self, name: str) -> list[str]:
         """The names of the tools, the most similar one first."""

@@ -257,6 +257,8 @@ class ToolFinished(_OfRun):
     """The absolute paths of files that it changed in addition to its locations."""
     plan_update: PlanUpdate | None = None
     """Set if it rewrote the plan."""
+    shown: tuple[str, ...] = ()
+    """The parts of the `Sentence` that the user reads instead of `text`; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True)

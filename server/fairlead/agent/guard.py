@@ -14,6 +14,7 @@ from fairlead.agent.tool import Repeat, RunningCall, Tool
 from fairlead.display import end_sentence
 from fairlead.messages.history import call_key
 from fairlead.messages.parts import Call, Result
+from fairlead.sentences import Sentence
 
 # durations and times of day: the same result has others each time
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:[mµn]?s|sec(?:ond)?s?|min(?:ute)?s?)\b|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?")
@@ -56,7 +57,11 @@ class RepeatGuard(Hook):
         if self._in_a_row == 1 or self._repeat == "allowed" or (tool is not None and tool.read_only):
             return None
         may_differ = self._repeat == "until_unchanged" and self._unchanged <= 2 and has_read_result
-        return None if may_differ else Refusal(REPEATED_CALL)
+        return (
+            None
+            if may_differ
+            else Refusal(REPEATED_CALL, Sentence("Not run: the agent made the same call just before."))
+        )
 
     async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
         """Notes the result. The changes that a call made do not allow an identical call.

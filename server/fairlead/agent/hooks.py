@@ -9,17 +9,19 @@ from fairlead.agent.outcome import Ending
 from fairlead.agent.tool import RunningCall, Tool
 from fairlead.errors import ToolError
 from fairlead.messages.parts import Call, Note, Prompt, Result
+from fairlead.sentences import Sentence
 
 
 class Refusal(ToolError):
     """Why a call is not run, as text for the model."""
 
-    def __init__(self, text: str, *, ends_answer: bool = False) -> None:
+    def __init__(self, text: str, shown: Sentence | None = None, *, ends_answer: bool = False) -> None:
         """
         Args:
+            shown: as for `ToolError`.
             ends_answer: whether the later calls of the answer are not run either.
         """
-        super().__init__(text)
+        super().__init__(text, shown)
         self.ends_answer = ends_answer
 
 

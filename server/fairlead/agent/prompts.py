@@ -1,6 +1,7 @@
 """Texts that the loop sends to the model, about continuations, refused calls, compaction and removed pictures."""
 
 from fairlead.agent.tool import Mode
+from fairlead.sentences import Sentence
 
 CONTINUE = (
     "<cut_off>Your answer was cut off by a length limit. Continue exactly where it stopped, without repeating "
@@ -26,10 +27,17 @@ REPEATED_CALL = (
 )
 LOOPING_CALL = "Not run: the same call was made {count} times in a row. The run ends here."
 NOT_REACHED = "Not run: {reason}."
-NOT_IN_MODE: dict[Mode, str] = {
-    "plan": "Not run: for now the user wants only the plan. Write it with the todo tool and end your turn.",
-    "ask": "Not run: the user wants only an answer. Read what you need, answer, and end your turn.",
+NOT_IN_MODE: dict[Mode, tuple[str, Sentence]] = {
+    "plan": (
+        "Not run: for now the user wants only the plan. Write it with the todo tool and end your turn.",
+        Sentence("Not run, because you asked only for a plan."),
+    ),
+    "ask": (
+        "Not run: the user wants only an answer. Read what you need, answer, and end your turn.",
+        Sentence("Not run, because you asked only for an answer."),
+    ),
 }
+"""What the model and the user read about a call that the mode does not allow."""
 
 CLEARED_RESULT = "[Cleared to save space: {what}, {lines}. If you need it, call again, or ask for a part of it.]"
 SHORTENED_RESULT = "[{what} left out here to fit your context window. Ask for a part if you need it.]"

@@ -9,6 +9,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 from fairlead.messages.parts import Image
 from fairlead.plan.render import PlanUpdate
+from fairlead.sentences import Sentence
 
 Mode = Literal["agent", "plan", "ask"]
 """What a run may do: everything, only write the plan, or only answer."""
@@ -50,6 +51,8 @@ class RunningCall:
     """Set by a handler that shows the model pictures in addition to the text that it returns."""
     plan_update: PlanUpdate | None = None
     """Set by a handler that rewrote the plan."""
+    shown: Sentence | None = None
+    """Set if the call failed: what the user reads instead of the result; None: the result."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)
     """Returns whether the same call returned this text the last time, and the model can still read it."""
 

@@ -65,7 +65,8 @@ class Gate:
         answer = await self.editor.approve(ApprovalRequest(self.session_id, call_id, action, told, rules))
         if answer.option == "reject":
             reason = f" The reason given: {end_sentence(answer.reason)}" if answer.reason else ""
-            raise NotAllowed(action.refusal.format(action=action, reason=reason))
+            shown = Sentence("Rejected: {0}", answer.reason) if answer.reason else Sentence("Rejected.")
+            raise NotAllowed(action.refusal.format(action=action, reason=reason), shown)
         # a program is started again whenever it has ended
         if key is not None and (answer.option == "allow_session" or isinstance(action, StartProgram)):
             self._allowed.add(key)

@@ -396,7 +396,7 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
             return _command_event(head, value)
         case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
             return check_event(head, value)
-        case events.ToolFinished(call_id, is_error, text, _, update):
+        case events.ToolFinished(call_id, is_error, text, _, update, shown):
             return {
                 **head,
                 "kind": "tool_finished",
@@ -404,6 +404,7 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "isError": is_error,
                 "text": text,
                 "planUpdate": plan_update(update),
+                "shown": _text(Sentence(*shown)) if shown else None,
             }
         case events.Retry(attempt, delay, failure):
             waits = round(delay * 1000)

@@ -7,13 +7,23 @@ from itertools import count
 from typing import Any, Literal, cast, get_args
 
 from fairlead.display import one_line
+from fairlead.sentences import Sentence
 
 Status = Literal["pending", "in_progress", "completed"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
 
 class PlanError(ValueError):
-    """A change to the plan that breaks a rule. The message is for whoever made the change: the model or the user."""
+    """A change to the plan that breaks a rule.
+
+    Args:
+        message: for whoever made the change: the model or the user.
+        shown: what the user reads if the model made it.
+    """
+
+    def __init__(self, message: str, shown: Sentence | None = None) -> None:
+        super().__init__(message)
+        self.shown = shown or Sentence("Refused, because it breaks a rule for plans. The plan did not change.")
 
 
 class StalePlan(ValueError):
@@ -164,10 +174,16 @@ def apply_user_edits(
     for item in items:
         was = old.get(item.id)
         if was is None and (item.id in dropped_ids or item.content in dropped_contents):
-            raise PlanError(f"Item {item.id}: the user dropped this step ({item.content}). Leave it out.")
+            raise PlanError(
+                f"Item {item.id}: the user dropped this step ({item.content}). Leave it out.",
+                Sentence("Refused, because you dropped “{0}”. The plan did not change.", item.content),
+            )
         if was is not None:
             if was.held and item.status != was.status:
-                raise PlanError(f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.")
+                raise PlanError(
+                    f"Item {item.id}: the user holds this step. Keep it as it is and go on with another.",
+                    Sentence("Refused, because you hold “{0}”. The plan did not change.", was.content),
+                )
             content = was.content if (item.id, item.content) in user_edits.reworded else item.content
             item = replace(
                 item,
@@ -183,7 +199,12 @@ def apply_user_edits(
     for item in previous:
         if item.id not in remaining and (item.held or (item.by_user and item.status != "completed")):
             why = "holds" if item.held else "wrote"
-            raise PlanError(f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.")
+            raise PlanError(
+                f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.",
+                Sentence(
+                    "Refused, because it leaves out “{0}”, which is yours. The plan did not change.", item.content
+                ),
+            )
     return tuple(result)
 
 

@@ -72,7 +72,7 @@ class Todo:
             failed = {item_id: checked[-1].problem for item_id, checked in results.items() if not _passed(checked)}
             plan = self._plan.update(rewrite, str(input.get("reason") or ""), failed)
         except PlanError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(str(error), error.shown) from error
         call.plan_update = PlanUpdate(self._plan.snapshot().items, tuple(failed.items()))
         lines = [each.text for checked in results.values() for each in checked]
         reopened = [f"#{item_id} is not completed: make its check pass." for item_id in failed]

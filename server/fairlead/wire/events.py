@@ -3,7 +3,7 @@
 from typing import Any, Literal, TypedDict
 
 from fairlead.wire.params import Continuation
-from fairlead.wire.protocol import LocationWire, Mode, RunErrorWire, UsageWire
+from fairlead.wire.protocol import LocationWire, Mode, RunErrorWire, TitleWire, UsageWire
 from fairlead.wire.states import (
     CheckResultWire,
     ChosenModelWire,
@@ -205,6 +205,8 @@ class ToolFinished(EventHead):
     """What the model reads."""
     planUpdate: PlanUpdateWire | None
     """Set if the call rewrote the plan."""
+    shown: TitleWire | None
+    """What the user reads instead of `text`, about a call that was refused; `null`: `text`."""
 
 
 class ReminderSent(EventHead):

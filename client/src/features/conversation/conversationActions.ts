@@ -9,7 +9,7 @@ import { parseSent } from "./slashCommands";
 import type { Omission } from "../../context/editorContext";
 import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
-import type { AskParams, ImageItem, Mode } from "../../wire/protocol";
+import type { ApproveParams, AskParams, ImageItem, Mode } from "../../wire/protocol";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
 import type { WaitingAction } from "../../state/waiting";
@@ -26,6 +26,7 @@ type Click = Extract<
 interface Features {
   readonly notices: { perform(action: WaitingAction): unknown };
   readonly questions: { answer(question: AskParams, text: string): void };
+  readonly approvals: { reject(approval: ApproveParams, reason: string): void };
   readonly runs: {
     send(
       sessionId: string | undefined,
@@ -109,8 +110,8 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as the answer to the open question of the shown session, or as a message to it if it is
-   * running, else as a task with the pictures, in `mode` unless a slash command sets another one. An answer and a
+   * Sends what the user typed: as the answer to the open question of the shown session, as the reason to reject what it
+   * asks to allow, or as a message to it if it is running, else as a task with the pictures, in `mode` unless a slash command sets another one. An answer and a
    * message have no mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
@@ -145,8 +146,10 @@ export class ConversationActions implements vscode.Disposable {
     if (session?.running) {
       putBack();
       const [question] = session.questions;
-      if (!question) return this.features.sessions.sendMessage(session.id, sent.text);
-      this.features.questions.answer(question, sent.text);
+      const asked = session.approvals.filter(({ toolCallId }) => toolCallId !== null);
+      if (!question && asked.length === 0) return this.features.sessions.sendMessage(session.id, sent.text);
+      if (question) this.features.questions.answer(question, sent.text);
+      else for (const approval of asked) this.features.approvals.reject(approval, sent.text);
       return true;
     }
     return this.features.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);

@@ -1,10 +1,11 @@
 // Converts the entries of a conversation for the webview, which draws them. Pure.
 
 import { t } from "@vscode/l10n";
-import type { EntryView, Place, ShownText } from "./messages";
+import type { EntryView, Place, ShownText, ToolState } from "./messages";
 import { stepRow } from "../../ui/stepRow";
 import { isWorking } from "../../state/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
+import { titleText } from "../../ui/serverTexts";
 import { withVisibleTexts } from "../../ui/shownText";
 import { plainOutput } from "../../ui/text";
 import type { PlanUpdate } from "../../wire/protocolStates";
@@ -82,7 +83,7 @@ function viewOf(entry: Entry, session: Session, relative: Relative): EntryView {
     case "rules":
       return { kind: "rules", files: entry.files.map(({ uri, cut }) => rulesView(uri, cut, relative)) };
     case "end":
-      return endView(entry);
+      return endView(entry, session.entries.find(({ kind }) => kind === "end") !== entry);
   }
 }
 
@@ -100,9 +101,7 @@ export function wholeText(entry: Entry): string {
     case "continued":
       return CONTINUED[entry.what];
     case "retry":
-      return entry.attempt === 1
-        ? t("{0} Retrying in {1} s.", entry.reason, entry.seconds)
-        : t("{0} Attempt {1} failed. Retrying in {2} s.", entry.reason, entry.attempt, entry.seconds);
+      return entry.attempt === 1 ? entry.reason : t("{0} Attempt {1} failed.", entry.reason, entry.attempt);
     default:
       return entry.text;
   }
@@ -111,7 +110,7 @@ export function wholeText(entry: Entry): string {
 /** Returns the text of an entry in which the user finds something: the whole text, without what is never shown. */
 export function searchedText(entry: Entry): string {
   if (entry.kind !== "end") return wholeText(entry);
-  const { title, body, record } = endView(entry);
+  const { title, body, record } = endView(entry, false);
   return [title, body.text, record].join("\n");
 }
 
@@ -130,18 +129,23 @@ function stepView(
 function toolView(tool: ToolEntry, session: Session): EntryView {
   const isCommand = tool.name === "bash";
   const failure = isCommand ? tool.failure : openSteps(tool, session);
-  const state = failure !== "" || tool.outcome === "error" ? "failed" : tool.outcome;
+  const state = stateOf(tool, failure);
   const [place = null] = tool.locations;
   const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
   const body = toolBody(tool);
   const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
-  const note = isShort ? body : failure;
+  const note = tool.refusal ? titleText(tool.refusal) : isShort ? body : failure;
   const isMultiline = isCommand && tool.title.includes("\n");
   const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
   const showsEnd = COMMAND_TOOLS.has(tool.name);
   const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
   const hasChanges = tool.isEdit && state === "ok" && place !== null;
   return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd, hasChanges };
+}
+
+function stateOf({ refusal, outcome }: ToolEntry, failure: string): ToolState {
+  if (refusal) return "refused";
+  return failure !== "" || outcome === "error" ? "failed" : outcome;
 }
 
 function toolBody(tool: ToolEntry): string {
@@ -170,12 +174,14 @@ function rulesView(uri: string, isCut: boolean, relative: Relative): { place: Pl
   return { place: { uri, line: null }, label };
 }
 
-function endView({ stopReason, message, record }: EndEntry): Extract<EntryView, { kind: "end" }> {
+/** `isLater`: whether the session had ended runs before. The record is about all of them. */
+function endView({ stopReason, message, record }: EndEntry, isLater: boolean): Extract<EntryView, { kind: "end" }> {
   // The message of a finished run is its last answer, which is already shown above. That of a stopped run repeats the
   // title. That of an error or a pause needs no title.
   const saysMore = Object.hasOwn(END_TEXTS, stopReason) && stopReason !== "cancelled";
   const title = message !== "" && SAID_BY_MESSAGE.has(stopReason) ? "" : (END_TEXTS[stopReason] ?? "");
-  return { kind: "end", title, body: shown(saysMore ? message : ""), record };
+  const ofSession = isLater && record !== "" ? t("In this session: {0}", record) : record;
+  return { kind: "end", title, body: shown(saysMore ? message : ""), record: ofSession };
 }
 
 /** Returns the beginning of a text. */

@@ -18,6 +18,9 @@ export interface ShownText {
   readonly omitted: number;
 }
 
+/** How a tool call goes on or has ended. `refused`: by the user or by the run's rules; its result is only for the model. */
+export type ToolState = "running" | "ok" | "failed" | "refused";
+
 /** An entry of the conversation as it is drawn. */
 export type EntryView =
   | {
@@ -34,7 +37,7 @@ export type EntryView =
   | { readonly kind: "step"; readonly label: string; readonly mark: string; readonly description: string }
   | {
       readonly kind: "tool";
-      readonly state: "running" | "ok" | "failed";
+      readonly state: ToolState;
       readonly title: string;
       readonly isCommand: boolean;
       readonly place: Place | null;
@@ -119,8 +122,12 @@ export interface StateView {
   readonly isRunning: boolean;
   /** What the agent is doing; empty if it is idle. */
   readonly doing: string;
-  /** When the run began, in milliseconds since the epoch; null if there is none. */
+  /** Whether it waits for an answer from the user. */
+  readonly isWaiting: boolean;
+  /** When the work began, in milliseconds since the epoch; null if the agent is idle or waits for the user. */
   readonly startedAt: number | null;
+  /** When the request that failed is sent again; null if none is. */
+  readonly retryAt: number | null;
   readonly cards: readonly CardView[];
   readonly prompt: PromptView;
 }

@@ -36,17 +36,23 @@ export type Sent =
   /** The text is missing, or follows a command that takes none. `problem` tells the user. */
   | { readonly kind: "unclear"; readonly problem: string };
 
-/** Parses what the user sent. A `/` that does not begin a known command is part of the text, as in a path. */
+/** Parses what the user sent. A text that begins with a path, such as `/etc/hosts`, is a task. */
 export function parseSent(text: string): Sent {
   const [, name, rest = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/.exec(text) ?? [];
   const found = COMMANDS.find((each) => each.name === name);
   const words = rest.trim();
-  if (!found) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
+  if (!found) {
+    const unknown = /^\s*\/([a-z]+)(?:\s|$)/i.exec(text)?.[1];
+    if (unknown === undefined) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
+    const problem = t("There is no command /{0}. To send this as a task, begin it with another word.", unknown);
+    return { kind: "unclear", problem };
+  }
   if (found.command !== undefined) {
     if (words === "") return { kind: "command", command: found.command };
     const problem = t("/{0} takes no text. To send this as a task, begin it with another word.", found.name);
     return { kind: "unclear", problem };
   }
+  if (words === "" && found.isNew) return { kind: "command", command: "fairlead.newSession" };
   if (words === "") return { kind: "unclear", problem: t("Write the task after /{0}.", found.name) };
   return { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
 }

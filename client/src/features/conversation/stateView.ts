@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import { cardView, type Card } from "./cards";
 import type { PromptView, StateView } from "./messages";
-import { isBlocked } from "../../state/waiting";
+import { isBlocked, isWorking } from "../../state/waiting";
 import type { Session } from "../../state/session";
 import { usageSummary } from "../../ui/format";
 import { activityText } from "../../ui/sessionTexts";
@@ -17,6 +17,7 @@ export function stateView(
   prompt: Pick<PromptView, "chips" | "history" | "model">,
 ): StateView {
   const { usage } = session ?? {};
+  const isWaiting = session !== undefined && isBlocked(session);
   const { history, ...around } = prompt;
   return {
     ...withVisibleTexts({
@@ -25,7 +26,9 @@ export function stateView(
       isRunning: session?.running ?? false,
       doing: session?.running ? doingText(session) : "",
     }),
-    startedAt: session?.startedAt ?? null,
+    isWaiting,
+    startedAt: (isWaiting ? undefined : session?.startedAt) ?? null,
+    retryAt: (isWorking(session) ? session?.retry?.at : undefined) ?? null,
     cards: cards.map((card) => cardView(card, idOf)),
     prompt: {
       ...withVisibleTexts(around),

@@ -8,7 +8,7 @@ import { relative } from "../../ui/folders";
 import type { ApproveParams, ApproveResult, TryRuleParams, TryRuleResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
 import type { Answer } from "../../state/waiting";
-import { askForText, showBriefly, showWarning } from "../../ui/show";
+import { askForText, showBriefly, showWarning, type CheckedText } from "../../ui/show";
 
 /** How long a question has been there before a key may be its answer, in milliseconds. */
 const READING_TIME = 500;
@@ -66,17 +66,12 @@ export class Approvals {
     const saved: string[] = [];
     for (const [index, command] of approval.rules.entries()) {
       const step = approval.rules.length > 1 ? ` (${index + 1}/${approval.rules.length})` : "";
-      const rule = await askForText(
-        {
-          title: `${t("Agent: Always Allow")}${step}`,
-        },
-        {
-          value: command,
-          ignoreFocusOut: true,
-          check: async (text) =>
-            checkedRule(await this.tryRule({ rule: text, command, mode: approval.mode ?? "workspace" })),
-        },
-      );
+      const check = async (text: string): Promise<CheckedText> =>
+        checkedRule(await this.tryRule({ rule: text, command, mode: approval.mode ?? "workspace" }));
+      // VS Code checks a text only when the user has changed it
+      const { message: prompt } = await check(command);
+      const texts = { title: `${t("Agent: Always Allow")}${step}`, prompt };
+      const rule = await askForText(texts, { value: command, ignoreFocusOut: true, check });
       if (rule === undefined) return;
       saved.push(rule.trim());
     }
@@ -93,7 +88,12 @@ export class Approvals {
       prompt: t("The agent reads it and continues."),
       placeholder: t("What should it do instead?"),
     });
-    if (reason !== undefined) this.decide(approval, { option: "reject", reason: reason.trim() });
+    if (reason !== undefined) this.reject(approval, reason.trim());
+  }
+
+  /** Rejects what the agent asks to do, with a reason that it reads. */
+  reject(approval: ApproveParams, reason: string): void {
+    this.decide(approval, { option: "reject", reason });
   }
 
   /**
@@ -118,7 +118,7 @@ export class Approvals {
 const isSameUri = (one: string, other: string): boolean =>
   vscode.Uri.parse(one).toString() === vscode.Uri.parse(other).toString();
 
-function checkedRule({ problem, matches, misses }: TryRuleResult): { message: string; isProblem: boolean } {
+function checkedRule({ problem, matches, misses }: TryRuleResult): CheckedText {
   if (problem !== "") return { message: problem, isProblem: true };
   const message = t(
     "Runs without asking in all sessions, also outside the sandbox and with the network: {0}. Still asks: {1}",

@@ -11,6 +11,7 @@ from fairlead.cli.view.display import Display
 from fairlead.cli.view.plan_view import Step, changed_steps, plan_lines, plan_steps
 from fairlead.cli.view.text import StreamWrapper, clean, crop, escape_hidden, first_line, wrap
 from fairlead.display import count_of, escape_to_one_line
+from fairlead.sentences import Sentence
 from fairlead.uris import file_path
 from fairlead.wire import states
 from fairlead.workspace.paths import Roots
@@ -256,7 +257,9 @@ class Transcript:
         refused = [step for step in update["open"] if step["problem"]] if update else []
         line = Text.assemble(self._mark(not event["isError"] and not refused), f" {title}".rstrip())
         if event["isError"]:
-            line.append(f"{gap}{first_line(event['text']).rstrip(':')}", style="red")
+            shown = event["shown"]
+            text = Sentence(shown["template"], *shown["arguments"]) if shown else first_line(event["text"]).rstrip(":")
+            line.append(gap + text, style="red")
             return wrap(line, self._display.console, self._display.width, indent=2)
         if refused:
             reasons = [f"#{step['id']} is not completed: its check {first_line(step['problem'])}" for step in refused]

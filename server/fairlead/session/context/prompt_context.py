@@ -14,8 +14,6 @@ from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.repositories import current_branch
 
-NOTHING_NEW = "nothing new in the editor"
-
 
 class PromptContext:
     """The context of a session's prompts."""
@@ -49,8 +47,8 @@ class PromptContext:
             if noted is not None:
                 note, summary = noted
                 parts.append(note)
-                titles.append(summary or NOTHING_NEW)
-        if parts:
+                titles += [summary] if summary else []
+        if titles:
             texts = [part.text for part in parts if isinstance(part, Note)]
             self._unreported = ContextSent("; ".join(titles), "\n\n".join(texts), attached.pictures)
         return parts

@@ -9,8 +9,8 @@ import { linkPlaces } from "./places";
 
 type ToolView = Extract<EntryView, { kind: "tool" }>;
 
-const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗" } as const;
-const TOOL_WORDS = { running: t("running"), ok: t("done"), failed: t("failed") } as const;
+const TOOL_MARKS = { running: "◌", ok: "✓", failed: "✗", refused: "⊘" } as const;
+const TOOL_WORDS = { running: t("running"), ok: t("done"), failed: t("failed"), refused: t("refused") } as const;
 
 /** An entry in the page. */
 export class EntryElement {

@@ -33,6 +33,7 @@ export class Log {
   private followsEnd = true;
   /** Whether earlier entries were asked for and have not arrived. */
   private isLoading = false;
+  private readonly latest = button(t("Latest"), "latest", t("Latest message"));
   /** The buttons that are drawn over the list while it does not follow its end. */
   private readonly jumps = element(
     "div",
@@ -40,7 +41,7 @@ export class Log {
     button("↑", "previousMessage", t("Previous message of yours")),
     button("↓", "nextMessage", t("Next message of yours")),
     button("≡", "listMessages", t("List your messages")),
-    button(t("Latest"), "latest", t("Latest message")),
+    this.latest,
   );
   /** The entry that the user went to last. */
   private revealed: EntryElement | undefined;
@@ -116,6 +117,12 @@ export class Log {
     if (isEarlier) this.scroller.scrollTop = this.scroller.scrollHeight - before;
     else if (this.followsEnd) this.scrollToEndOfNew();
     if (this.followsEnd && this.entries.size > MOST_ENTRIES) this.trim();
+  }
+
+  /** Says on the button that goes to the end whether something there waits for the user. */
+  markWaiting(isWaiting: boolean): void {
+    this.latest.textContent = isWaiting ? t("Waiting for you") : t("Latest");
+    this.latest.classList.toggle("waiting", isWaiting);
   }
 
   /** Returns the index of the entry that contains an element of the page. */

@@ -62,8 +62,8 @@ function jump(by: -1 | 1): void {
   send({ kind: "jump", from: log.startOfJump(by), by });
 }
 
-/** What the agent is doing, and since when, in milliseconds since the epoch; undefined if it is idle. */
-let running: { readonly doing: string; readonly since: number } | undefined;
+/** What the agent is doing, and since when (null: not shown), in milliseconds since the epoch; undefined if it is idle. */
+let running: { readonly doing: string; readonly since: number | null; readonly retryAt: number } | undefined;
 let nextSecond: ReturnType<typeof setTimeout> | undefined;
 /** Whether the next press of Esc stops the run. */
 let isStopAsked = false;
@@ -75,7 +75,8 @@ function drawState(state: StateView): void {
   heading.title = title;
   intro.hidden = title !== "";
   replay.textContent = recording === "" ? "" : t("Replay. A recorded conversation replaces the model: {0}.", recording);
-  running = state.isRunning ? { doing, since: state.startedAt ?? Date.now() } : undefined;
+  running = state.isRunning ? { doing, since: state.startedAt, retryAt: state.retryAt ?? 0 } : undefined;
+  log.markWaiting(state.isWaiting);
   drawWorking();
   cards.update(shown);
   const firstCard = shown[0]?.title ?? "";
@@ -86,9 +87,14 @@ function drawState(state: StateView): void {
 function drawWorking(): void {
   clearTimeout(nextSecond);
   if (!running) isStopAsked = false;
-  const { doing = "", since = 0 } = running ?? {};
-  const seconds = Math.floor((Date.now() - since) / 1000);
-  const parts = [`${doing}…`, seconds > 0 ? duration(seconds) : "", isStopAsked ? t("Press Esc again to stop.") : ""];
+  const { doing = "", since = null, retryAt = 0 } = running ?? {};
+  const now = Date.now();
+  const seconds = since === null ? 0 : Math.floor((now - since) / 1000);
+  const what =
+    retryAt > now
+      ? [t("Trying again in {0} s.", Math.ceil((retryAt - now) / 1000))]
+      : [`${doing}…`, seconds > 0 ? duration(seconds) : ""];
+  const parts = [...what, isStopAsked ? t("Press Esc again to stop.") : ""];
   working.textContent = doing === "" ? "" : parts.filter(Boolean).join(" ");
   if (running) nextSecond = setTimeout(drawWorking, 1000);
 }

@@ -108,11 +108,15 @@ export class Prompt {
     this.input.focus();
   }
 
-  draw({ isRunning, prompt }: Pick<StateView, "isRunning" | "prompt">): void {
+  draw({ isRunning, isWaiting, cards, prompt }: StateView): void {
     this.history = prompt.history;
-    this.input.placeholder = isRunning
-      ? t("Tell the agent something. It reads this after its current action.")
-      : t("What should the agent do? # mentions files, / runs commands.");
+    this.input.placeholder = !isRunning
+      ? t("What should the agent do? # mentions files, / runs commands.")
+      : !isWaiting
+        ? t("Tell the agent something. It reads this after its current action.")
+        : cards.some(({ takesText }) => takesText)
+          ? t("Your answer")
+          : t("Reject, and say what the agent should do instead.");
     this.stopButton.hidden = !isRunning;
     this.mode.disabled = isRunning;
     this.model.textContent = prompt.model;
