@@ -56,7 +56,7 @@ async def test_everything_is_as_it_was_before_the_prompt(workspace: Path, connec
     (workspace / "b.txt").write_text("three\n")
     turns = [
         *(todo("Count"), replaced("one", "1"), says("First.")),
-        *(todo("Write"), replaced("two", "2"), replaced("three", "3", "b.txt"), says("Second.")),
+        *(todo("Write", "completed"), replaced("two", "2"), replaced("three", "3", "b.txt"), says("Second.")),
         *(todo("Again"), says("Third.")),
     ]
     with FakeApi(turns=turns) as api:
@@ -85,7 +85,8 @@ async def test_everything_is_as_it_was_before_the_prompt(workspace: Path, connec
             assert after["plan"]["revision"] > later["plan"]["revision"]
             assert total_tokens(await client.request("agent/record", {"sessionId": session})) == spent
 
-            await client.run("Two, differently.", sessionId=session)
+            ended = await client.run("Two, differently.", sessionId=session)
+            assert "1 step" in ended["record"] and "Write" not in ended["record"]
             again = await opened(client, session)
             assert [item["id"] for item in again["plan"]["items"]] == ["3"]
             sent = api.requests[7].body["messages"]

@@ -21,6 +21,24 @@ class PlanVersion:
     reason: str
     """Why it changed. Empty if the model gave no reason, and for the user's own changes."""
     items: tuple[PlanItem, ...]
+    rewound: bool = False
+    """Whether the session was rewound to an earlier version, so that those since then are undone."""
+
+
+def not_undone(versions: Sequence[PlanVersion]) -> list[PlanVersion]:
+    """The versions that no rewind has undone.
+
+    Args:
+        versions: all versions of a plan, the oldest first.
+    """
+    kept: list[PlanVersion] = []
+    for version in versions:
+        if version.rewound:
+            while kept and kept[-1].items != version.items:
+                kept.pop()
+        else:
+            kept.append(version)
+    return kept
 
 
 def summarize_changes(old: Sequence[PlanItem], new: Sequence[PlanItem]) -> str:

@@ -128,7 +128,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         plan = replace(plan, revision=old.revision + 1)
         reason = f"Rewound to before “{title_of(checkpoint.prompt)}”"
         summary = summarize_changes(old.items, checkpoint.items)
-        versions = (*versions, PlanVersion(plan.revision, "user", summary, reason, checkpoint.items))
+        versions = (*versions, PlanVersion(plan.revision, "user", summary, reason, checkpoint.items, rewound=True))
     return replace(
         state,
         phase="idle",

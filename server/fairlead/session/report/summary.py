@@ -12,7 +12,7 @@ from fairlead.display import count_of
 from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
-from fairlead.plan.history import PlanVersion
+from fairlead.plan.history import PlanVersion, not_undone
 from fairlead.plan.verification import Support, VerificationStatus
 from fairlead.session.report.change_costs import Cost, cost_by_decision, cost_of
 from fairlead.session.report.markdown import code_span
@@ -171,7 +171,7 @@ def _parts(state: SessionState, support_by_item: Supports) -> list[_Part]:
 
 
 def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> list[PlanItem]:
-    """The steps of the plan, and the removed ones as they were last.
+    """The steps of the plan, and the removed ones as they were last, without those that a rewind has undone.
 
     A removed step follows the step that it last followed.
 
@@ -180,7 +180,7 @@ def all_steps(items: Sequence[PlanItem], versions: Sequence[PlanVersion]) -> lis
         versions: all versions of the plan, the oldest first.
     """
     steps = list(items)
-    for version in reversed(versions):
+    for version in reversed(not_undone(versions)):
         known = {item.id for item in steps}
         index = 0
         for item in version.items:
