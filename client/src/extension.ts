@@ -270,6 +270,7 @@ export function activate(context: vscode.ExtensionContext): void {
     dropFocused: () => planView.withFocused((step) => planEdits.drop(step)),
     setCheck: (step: StepNode) => checks.setCheck(step),
     dropStep: (step: StepNode) => planEdits.drop(step),
+    restoreStep: () => planEdits.restore(),
     holdStep: (step: StepNode) => planEdits.setHeld(step, true),
     releaseStep: (step: StepNode) => planEdits.setHeld(step, false),
     undoStep: ({ sessionId, item }: StepNode) => review.undoStep(sessionId, item.id, item.content),

@@ -100,6 +100,11 @@ editorTest("the user adds, rewords, holds, drops and marks steps while the agent
   await page.clickRow(PLAN, "Write a long note");
   await page.press("Delete");
   await page.rows(PLAN, (rows) => !has("Write a long note")(rows));
+  await page.press("Control+Z");
+  await page.rows(PLAN, has("Write a long note"));
+  await page.clickRow(PLAN, "Write a long note");
+  await page.press("Delete");
+  await page.rows(PLAN, (rows) => !has("Write a long note")(rows));
   await page.rowMenu(PLAN, "Tell the others", "Mark as Done");
   const marked = await page.rows(PLAN, (rows) => find(rows, "Tell the others")?.icon === "pass-filled");
   assert.deepEqual(steps(marked), [

@@ -188,7 +188,7 @@ editorTest("a page has the costs of the sessions", async ({ page }) => {
 });
 
 editorTest(
-  "deleting a session asks first if undecided changes would be lost, and leaves files and the other session alone",
+  "deleting a session asks first, says that undecided changes would be lost, and leaves files and the other session alone",
   async ({ page, workspace }) => {
     await page.rowAction(SESSIONS, "The second task", "Delete Session");
     const asked = await page.dialog();

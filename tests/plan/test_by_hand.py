@@ -88,6 +88,21 @@ def test_p13_the_users_wording_stays() -> None:
     assert contents(manager) == ["A, refined", "B"]
 
 
+def test_p13_a_dropped_item_can_be_brought_back() -> None:
+    """It has its id, text, check and place again, and is pending if it was in progress. The model may then keep it."""
+    manager = TodoManager()
+    manager.update([{"content": "A"}, {"content": "B", "status": "in_progress", "check": "true"}, {"content": "C"}])
+    edit(manager, PlanOp("remove", "2"))
+    assert edit(manager, PlanOp("restore", "2", after="1")) == ("brought back #2: B",)
+    items = manager.snapshot().items
+    assert [(item.id, item.content, item.status, item.check) for item in items] == [
+        ("1", "A", "pending", ""), ("2", "B", "pending", "true"), ("3", "C", "pending", ""),
+    ]  # fmt: skip
+    manager.update([{"content": "A"}, {"content": "B"}, {"content": "C"}])
+    with pytest.raises(PlanError):
+        edit(manager, PlanOp("restore", "2"))
+
+
 @pytest.mark.parametrize("back", [{"id": "2", "content": "other"}, {"content": "B"}])
 def test_p14_a_dropped_item_does_not_come_back(back: dict[str, Any]) -> None:
     """A rewrite with a dropped item's id or content is refused with the reason; one with neither is accepted."""

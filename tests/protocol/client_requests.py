@@ -143,6 +143,7 @@ def requests() -> Iterator[Golden]:
         {"op": "update", "id": "2", "content": "翻譯", "status": "pending", "held": True},
         {"op": "remove", "id": "3"},
         {"op": "move", "id": "2", "after": None},
+        {"op": "restore", "id": "3", "after": "1"},
     ]
     yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
     plan = a_plan().snapshot()

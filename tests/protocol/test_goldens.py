@@ -120,6 +120,7 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         PlanOp("update", "2", content="翻譯", status="pending", held=True),
         PlanOp("remove", "3"),
         PlanOp("move", "2", after=None),
+        PlanOp("restore", "3", after="1"),
     ]
     task = read_run(sent("runTask.params.all")).task
     assert task.mode == "agent"

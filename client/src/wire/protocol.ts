@@ -767,8 +767,16 @@ export interface MoveItem {
   readonly after?: string | null;
 }
 
+/** Brings back an item that the user has removed, as it was. It is pending if it was in progress. */
+export interface RestoreItem {
+  readonly op: "restore";
+  readonly id: string;
+  /** As for `add`. */
+  readonly after?: string | null;
+}
+
 /** One change of the plan by the user. */
-export type PlanOp = AddItem | UpdateItem | RemoveItem | MoveItem;
+export type PlanOp = AddItem | UpdateItem | RemoveItem | MoveItem | RestoreItem;
 
 export interface PlanEditParams {
   readonly sessionId: string;

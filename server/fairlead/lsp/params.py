@@ -52,6 +52,8 @@ def _read_op(op: wire.PlanOp) -> PlanOp:
         return PlanOp("update", op["id"], content=content, status=status, held=held, check=check)
     if op["op"] == "remove":
         return PlanOp("remove", op["id"])
+    if op["op"] == "restore":
+        return PlanOp("restore", op["id"], after=op.get("after"), at_end="after" not in op)
     return PlanOp("move", op["id"], after=op.get("after"))
 
 

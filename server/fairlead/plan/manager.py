@@ -185,7 +185,7 @@ class TodoManager:
             return found
 
         old = self._state.items
-        edited = apply_ops(old, ops, new_id)
+        edited = apply_ops(old, self._user_edits.dropped, ops, new_id)
         if len(edited.items) > self.max_items:
             raise PlanError(f"The plan can have at most {self.max_items} steps (setting plan.maxItems).")
         if self.single_in_progress and sum(item.status == "in_progress" for item in edited.items) > 1:
@@ -193,9 +193,7 @@ class TodoManager:
         self._used_ids = used
         now = {item.id: item.content for item in edited.items}
         reworded = tuple((item.id, item.content) for item in old if now.get(item.id, item.content) != item.content)
-        self._user_edits = UserEdits(
-            (*self._user_edits.dropped, *edited.dropped), (*self._user_edits.reworded, *reworded)
-        )
+        self._user_edits = UserEdits(edited.dropped, (*self._user_edits.reworded, *reworded))
         self._set_items(edited.items, "user", "")
         return edited.lines
 

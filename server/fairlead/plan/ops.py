@@ -7,7 +7,7 @@ from typing import Literal, cast
 from fairlead.display import one_line
 from fairlead.plan.items import STATUSES, PlanError, PlanItem, Status
 
-OpKind = Literal["add", "update", "remove", "move"]
+OpKind = Literal["add", "update", "remove", "move", "restore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class PlanOp:
     content: str | None = None
     """For `add` and `update`. `add` requires it."""
     after: str | None = None
-    """For `add` and `move`: the id of the item that it follows; None: it becomes the first."""
+    """For `add`, `move` and `restore`: the id of the item that it follows; None: it becomes the first."""
     at_end: bool = False
-    """For `add`: puts the item at the end, whatever `after` says."""
+    """For `add` and `restore`: puts the item at the end, whatever `after` says."""
     status: str | None = None
     """For `update`. A held item cannot be in progress."""
     held: bool | None = None
@@ -39,16 +39,21 @@ class Edited:
     lines: tuple[str, ...]
     """What changed, for the model: a line for each change."""
     dropped: tuple[PlanItem, ...]
-    """The items that were removed."""
+    """The items that the user has dropped, now and before, and not restored."""
 
 
-def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]) -> Edited:
+def apply_ops(
+    items: Sequence[PlanItem], dropped: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable[[], str]
+) -> Edited:
     """Applies the user's operations, all or none.
+
+    Args:
+        dropped: the items that the user has dropped before.
 
     Raises:
         PlanError: an operation is invalid, or names an item that does not exist (anymore). The message is for the user.
     """
-    now, lines, dropped = list(items), list[str](), list[PlanItem]()
+    now, lines, gone = list(items), list[str](), list(dropped)
     for op in ops:
         match op.op:
             case "add":
@@ -61,15 +66,21 @@ def apply_ops(items: Sequence[PlanItem], ops: Sequence[PlanOp], new_id: Callable
                 lines += changed
             case "remove":
                 item = now.pop(_index(now, op.id))
-                dropped.append(item)
+                gone.append(item)
                 lines.append(f"dropped #{item.id}: {item.content}")
+            case "restore":
+                item = gone.pop(_index(gone, op.id))
+                if item.status == "in_progress":
+                    item = replace(item, status="pending")
+                now.insert(len(now) if op.at_end else _index_after(now, op.after), item)
+                lines.append(f"brought back #{item.id}: {item.content}")
             case "move":
                 item = now.pop(_index(now, op.id))
                 if op.after == op.id:
                     raise PlanError(f"Step {op.id} cannot follow itself.")
                 now.insert(_index_after(now, op.after), item)
                 lines.append(f"moved #{item.id} " + (f"after #{op.after}" if op.after is not None else "to the top"))
-    return Edited(tuple(now), tuple(lines), tuple(dropped))
+    return Edited(tuple(now), tuple(lines), tuple(gone))
 
 
 def _updated(item: PlanItem, op: PlanOp) -> tuple[PlanItem, list[str]]:

@@ -368,7 +368,16 @@ class MoveItem(TypedDict):
     """The id of the item that it then follows; `null` is the first position."""
 
 
-PlanOp = AddItem | UpdateItem | RemoveItem | MoveItem
+class RestoreItem(TypedDict):
+    """Brings back an item that the user has removed, as it was. It is pending if it was in progress."""
+
+    op: Literal["restore"]
+    id: str
+    after: NotRequired[str | None]
+    """As for `add`."""
+
+
+PlanOp = AddItem | UpdateItem | RemoveItem | MoveItem | RestoreItem
 """One change of the plan by the user."""
 
 

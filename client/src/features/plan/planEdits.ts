@@ -9,14 +9,19 @@ import type { PlanItem } from "../../wire/protocolStates";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import type { Store } from "../../state/store";
-import { askForText } from "../../ui/show";
+import { setContextKey } from "../../ui/contextKeys";
+import { askForText, showBriefly } from "../../ui/show";
 
 /** The MIME type that VS Code expects for rows that are dragged within the Plan view. */
+const UNDO_KEY = process.platform === "darwin" ? "Cmd+Z" : "Ctrl+Z";
 const MIME = "application/vnd.code.tree.fairlead.plan";
 
 export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   readonly dragMimeTypes = [MIME];
   readonly dropMimeTypes = [MIME];
+
+  /** The steps that the user dropped in this window and did not bring back, with the step that each followed. */
+  private readonly dropped: { sessionId: string; id: string; after: string | null }[] = [];
 
   constructor(
     private readonly store: Store,
@@ -48,7 +53,27 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
   }
 
   async drop(step: StepNode): Promise<void> {
-    await this.editStep(step, { op: "remove", id: step.item.id });
+    const { item, sessionId } = step;
+    const items = this.store.get(sessionId)?.plan?.items ?? [];
+    const after = items[items.findIndex(({ id }) => id === item.id) - 1]?.id ?? null;
+    if (!(await this.editStep(step, { op: "remove", id: item.id }))) return;
+    this.dropped.push({ sessionId, id: item.id, after });
+    setContextKey("stepDropped", true);
+    showBriefly(t("Dropped “{0}”. {1} in the Plan brings it back.", item.content, UNDO_KEY));
+  }
+
+  /** Brings back the step that the user dropped last. */
+  async restore(): Promise<void> {
+    const last = this.dropped.pop();
+    setContextKey("stepDropped", this.dropped.length > 0);
+    const plan = last && this.store.get(last.sessionId)?.plan;
+    if (!plan) {
+      showBriefly(t("No step was dropped."));
+      return;
+    }
+    const { sessionId, id, after } = last;
+    const isThere = after === null || plan.items.some((item) => item.id === after);
+    await this.send(sessionId, plan.revision, { op: "restore", id, ...(isThere && { after }) });
   }
 
   /** Sets the command that must pass before the step is completed; empty: none. */
@@ -94,16 +119,16 @@ export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {
 
   /**
    * Sends a change of a step. If this step has changed since the user saw it, the server refuses, and the reason is
-   * shown. Changes of other steps do not matter.
+   * shown. Changes of other steps do not matter. Returns whether it was done.
    */
-  private async editStep(step: StepNode, op: PlanOp): Promise<void> {
+  private async editStep(step: StepNode, op: PlanOp): Promise<boolean> {
     const now = this.store.get(step.sessionId)?.plan?.revision;
-    await this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);
+    return this.send(step.sessionId, this.unchangedItem(step) && now !== undefined ? now : step.revision, op);
   }
 
-  private async send(sessionId: string, revision: number, op: PlanOp): Promise<void> {
+  private async send(sessionId: string, revision: number, op: PlanOp): Promise<boolean> {
     const params = { sessionId, revision, ops: [op] };
-    await orShowWarning(() => this.server.request(method.planEdit, params));
+    return (await orShowWarning(() => this.server.request(method.planEdit, params))) !== undefined;
   }
 }
 

@@ -108,16 +108,18 @@ export class Sessions implements vscode.Disposable {
   /** Deletes a session. If undecided changes would be lost, asks for confirmation first. */
   async delete({ sessionId }: SessionNode): Promise<void> {
     const session = this.store.get(sessionId);
-    const files = session?.row?.pendingFiles ?? 0;
-    if (session && files > 0) {
-      const detail = oneOrMany(
-        files,
-        t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
-        t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),
-      );
-      const sure = await showWarning(t("Delete “{0}”?", session.title), { modal: true, detail }, t("Delete"));
-      if (sure === undefined) return;
-    }
+    if (!session) return;
+    const files = session.row?.pendingFiles ?? 0;
+    const detail =
+      files === 0
+        ? t("Its conversation and its record will be lost. Your files stay unchanged.")
+        : oneOrMany(
+            files,
+            t("It has undecided changes to 1 file, which will be lost. Your files stay unchanged."),
+            t("It has undecided changes to {0} files, which will be lost. Your files stay unchanged.", files),
+          );
+    const sure = await showWarning(t("Delete “{0}”?", session.title), { modal: true, detail }, t("Delete"));
+    if (sure === undefined) return;
     const deleted = await orShowWarning(() => this.server.request(method.deleteSession, { sessionId }));
     if (deleted === undefined) return;
     this.store.remove(sessionId);
