@@ -178,7 +178,6 @@ function startCards({ hasModel, examples }: WindowState): Card[] {
   const tasks: Card = {
     about: "examples",
     title: t("For example:"),
-    details: [t("# mentions files, the selection, problems, changes or the terminal. / lists commands.")],
     buttons: offers,
   };
   return [...(hasModel ? [] : [setUp]), tasks];

@@ -38,6 +38,9 @@ const CONTINUED = { paused: t("You let the agent continue."), plan: t("You appro
 /** The marks of completed steps, by the icon that the Plan view shows for the step. */
 const MARKS: Record<string, string> = { "pass-filled": "✓", pass: "✓", error: "✗", warning: "⚠" };
 
+/** The plan in the result of `todo`, up to its last line (docs/plan.md P9). */
+const RENDERED_PLAN = /^[^]*?\n\(\d+\/\d+ completed\)\s*/;
+
 const STEP_MARKS = { pending: "☐", in_progress: "▸", completed: "☑" } as const;
 
 type Relative = (uri: string) => string;
@@ -133,7 +136,9 @@ function toolView(tool: ToolEntry, session: Session): EntryView {
   const [place = null] = tool.locations;
   const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
   const body = toolBody(tool);
-  const isShort = !isCommand && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
+  // what was read may be a secret that nobody but the model has to see
+  const isShort =
+    !isCommand && tool.name !== "read_file" && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
   const note = tool.refusal ? titleText(tool.refusal) : isShort ? body : failure;
   const isMultiline = isCommand && tool.title.includes("\n");
   const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
@@ -150,8 +155,9 @@ function stateOf({ refusal, outcome }: ToolEntry, failure: string): ToolState {
 
 function toolBody(tool: ToolEntry): string {
   const output = (tool.outcome === "running" ? plainOutput(tool.output) : tool.result).trimEnd();
-  // after a failed check, the result has its command and the end of its output
-  return tool.planUpdate?.open.length === 0 && tool.outcome === "ok" ? planLines(tool.planUpdate) : output;
+  if (!tool.planUpdate || tool.outcome !== "ok") return output;
+  // after a failed check, the result has its command and the end of its output behind the plan
+  return tool.planUpdate.open.length === 0 ? planLines(tool.planUpdate) : output.replace(RENDERED_PLAN, "");
 }
 
 /** Names the steps that a rewrite of the plan could not complete, and what is wrong with their checks. */

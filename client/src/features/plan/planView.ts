@@ -19,7 +19,7 @@ import type { ApproveParams, AskParams } from "../../wire/protocol";
 import { takesKey } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
-import { isWorking, openRequests, secondsToRetry } from "../../state/waiting";
+import { isBlocked, isWorking, openRequests, secondsToRetry } from "../../state/waiting";
 import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
 import { planCount } from "../../ui/stepRow";
@@ -205,7 +205,9 @@ function message(session: Store["active"]): string {
       : session.isStarting
         ? t("Starting the agent for “{0}”.", session.title)
         : session.running
-          ? t("Working. No plan yet.")
+          ? isBlocked(session)
+            ? t("Waiting for you.")
+            : t("Working. No plan yet.")
           : session.plan && session.plan.inferred.length > 0
             ? t("The agent wrote no plan. These steps are inferred from its tool calls.")
             : t("This session has no plan.");

@@ -5,6 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { describeApproval } from "../../ui/approvalTexts";
 import { relative } from "../../ui/folders";
+import { sessionName } from "../../ui/sessionTexts";
 import type { ApproveParams, ApproveResult, TryRuleParams, TryRuleResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
 import type { Answer } from "../../state/waiting";
@@ -42,10 +43,11 @@ export class Approvals {
   async showDialog(approval: ApproveParams): Promise<void> {
     const { dialogTitle: question, details, choices } = describeApproval(approval, relative);
     const safeFirst = [...choices].sort((a, b) => Number(b.option === "reject") - Number(a.option === "reject"));
+    const task = t("For {0}.", sessionName(this.store.get(approval.sessionId)));
     const later = { title: t("Decide Later"), isCloseAffordance: true };
     const chosen = await showWarning(
       question,
-      { modal: true, detail: details },
+      { modal: true, detail: [details, task].filter(Boolean).join("\n\n") },
       ...safeFirst.map(({ title }) => ({ title })),
       later,
     );

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import type { CardView } from "../messages";
 import { button, element, withCode } from "./elements";
-import { preformatted } from "./markdown";
+import { markdownBlocks, preformatted } from "./markdown";
 
 export class Cards {
   readonly element = element("div", "cards");
@@ -36,7 +36,10 @@ export class Cards {
 }
 
 function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {
-  const name = element("p", "title", ...withCode(title));
+  // a question may have Markdown, as an answer of the model
+  const name = takesText
+    ? element("div", "title question", ...markdownBlocks(title, []).map((block) => block.element))
+    : element("p", "title", ...withCode(title));
   name.id = `card-${id}`;
   const shown = subject === "" ? [] : [preformatted(subject, t("Command"))];
   const choices = buttons.map((label, index) => {

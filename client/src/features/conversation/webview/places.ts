@@ -9,7 +9,7 @@ export interface FoundPlace {
 
 /** A path with a line, as compilers, linters and tests print it. Not an address such as `example.com:80`. */
 const PATH_AND_LINE =
-  /(?<![\w@/\\.:-])((?:\.?\/)?(?:@?[\w+-][\w.+-]*\/)*[\w+-][\w.+-]*\.([a-z]\w{0,9})):(\d{1,6})(?::\d+)?(?![\w/])/gi;
+  /(?<![\w@/\\.:-])((?:\.?\/)?(?:@?[\w+-][\w.+-]*\/)*[\w+-][\w.+-]*\.([a-z]\w{0,9})):(\d{1,6})(?:[:-]\d+)?(?![\w/])/gi;
 /** The form of Python's tracebacks. */
 const PYTHON = /File "([^"\n]+)", line (\d{1,6})/g;
 /** Endings of host names. A file with such a name is a link only in a folder. */
