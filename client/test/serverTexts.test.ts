@@ -5,9 +5,18 @@ import { config } from "@vscode/l10n";
 
 test("the server's titles are shown in the user's language", async () => {
   config({ contents: readFileSync("l10n/bundle.l10n.zh-cn.json", "utf8") });
-  const { titleText } = await import("../src/ui/serverTexts");
+  const { recordText, titleText } = await import("../src/state/serverTexts");
   const title = (prefix: string): string =>
     titleText({ prefix, template: "Accept Rename to {0}", arguments: ["shop/money.py"] });
   assert.match(title(""), /^\p{Script=Han}.* shop\/money\.py$/u);
+  const recordTexts = [
+    { prefix: "", template: "{0} of {1} steps", arguments: ["2", "3"] },
+    { prefix: ", $0.04 (", template: "{0} tokens", arguments: ["900"] },
+    { prefix: ").", template: "", arguments: [] },
+  ];
+  assert.equal(
+    recordText({ record: "2 of 3 steps, $0.04 (900 tokens).", recordTexts }),
+    "2/3 个步骤, $0.04 (900 个 token).",
+  );
   assert.equal(title("Fairlead (Fix (all): it): "), `Fairlead (Fix (all): it): ${title("")}`);
 });

@@ -1,6 +1,7 @@
 """Sentences for the user that clients can show in another language."""
 
 import re
+from collections.abc import Sequence
 from typing import Self
 
 _PLACE = re.compile(r"\{(\d)\}")
@@ -26,3 +27,17 @@ class Sentence(str):
     def parts(self) -> tuple[str, ...]:
         """The template and the arguments, to be saved."""
         return self.template, *self.arguments
+
+
+Phrase = tuple[str, ...]
+"""A part of a longer text: what precedes it and has no translation, then the parts of a `Sentence`, if there is one."""
+
+
+def phrase(before: str, sentence: Sentence | None = None) -> Phrase:
+    """A phrase of these parts."""
+    return (before, *sentence.parts) if sentence is not None else (before,)
+
+
+def english(phrases: Sequence[Phrase]) -> str:
+    """The text that the phrases are together, in English."""
+    return "".join(before + (Sentence(*parts) if parts else "") for before, *parts in phrases)

@@ -53,7 +53,10 @@ async def test_states_come_before_the_events_and_answers_of_their_changes(worksp
             "usage": result["usage"],
             "error": None,
             "record": "0 of 1 step, 1 file to review. Not done: One.",
+            "recordTexts": result["recordTexts"],
         }
+        texts = (text["prefix"] + text["template"] for text in result["recordTexts"])
+        assert "".join(texts) == "{0} of 1 step, 1 file to review. Not done: {0}."
 
 
 async def test_deltas_are_coalesced_and_nothing_overtakes_them(connect: Callable[..., Client]) -> None:

@@ -21,6 +21,7 @@ from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import support_by_item
+from fairlead.sentences import Sentence, phrase
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.evidence.spending import Spent
@@ -53,7 +54,7 @@ A_TRANSCRIPT = (
     ToolStarted("1", "read_file", "read", "Read src/問候.py", {}, (Location("src/問候.py", 3),), run_id="run1"),
     ToolFinished("1", True, "No such file or folder: src/問候.py", run_id="run1"),
     Text("It greets in Chinese now.", run_id="run1"),
-    Ended("budget", "The budget is used up.", "1 of 2 steps."),
+    Ended("budget", "The budget is used up.", (phrase("", Sentence("{0} of {1} steps", 1, 2)), phrase("."))),
     Continued("paused"),
 )
 
@@ -134,9 +135,9 @@ def requests() -> Iterator[Golden]:
     yield _asks("runTask.params.continue", wire.RUN_TASK, {"continue": "plan", "sessionId": SESSION})
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
-    record = "2 of 3 steps, 1 file to review."
+    record = (phrase("", Sentence("{0} of {1} steps", 2, 3)), phrase(", ", Sentence("1 file")), phrase("."))
     yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record))
-    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ""))
+    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ()))
     yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},

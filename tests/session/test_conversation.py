@@ -52,7 +52,7 @@ def test_a_prompt_gets_its_checkpoint_and_a_rewind_removes_it_with_what_follows(
     for number in (1, 2):
         conversation.add(Prompted(f"Task {number}"))
         conversation.note(RunStarted("m", number))
-        conversation.add(Ended("end_turn", "Done.", ""))
+        conversation.add(Ended("end_turn", "Done.", ()))
     assert shown(conversation)[0::2] == [Prompted("Task 1", 1), Prompted("Task 2", 2)]
     conversation.restore(before_prompt(conversation.entries, 2))
-    assert shown(conversation) == [Prompted("Task 1", 1), Ended("end_turn", "Done.", "")]
+    assert shown(conversation) == [Prompted("Task 1", 1), Ended("end_turn", "Done.", ())]

@@ -31,7 +31,7 @@ import {
   type ClientRequests,
 } from "./typedMessages";
 import { method, scheme, type AgentCapabilities, type Title } from "../wire/protocol";
-import { titleText } from "../ui/serverTexts";
+import { titleText } from "../state/serverTexts";
 import { configuredExtra, configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
 import type { Store } from "../state/store";

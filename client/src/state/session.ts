@@ -16,6 +16,7 @@ import type {
   UsageEvent,
 } from "../wire/protocol";
 import type { Edits, Plan, PlanUpdate, SessionRow } from "../wire/protocolStates";
+import { recordText } from "./serverTexts";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -66,7 +67,8 @@ export type PromptEntry = Extract<Entry, { kind: "prompt" }>;
 export type EndEntry = Extract<Entry, { kind: "end" }>;
 export type ToolEntry = Extract<Entry, { kind: "tool" }>;
 /** How a run ended. */
-export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> & Partial<Pick<RunResult, "error">>;
+export type RunEnd = Pick<RunResult, "stopReason" | "message" | "record"> &
+  Partial<Pick<RunResult, "error" | "recordTexts">>;
 
 /** The entries with which a run begins. */
 const BEGINNINGS: ReadonlySet<Entry["kind"]> = new Set(["prompt", "continued"]);
@@ -219,8 +221,9 @@ export function closeRun(session: Session, result: RunEnd): EndEntry {
 
 export const endingOf = ({ stopReason }: Pick<RunEnd, "stopReason">): Ending => ENDINGS[stopReason] ?? "done";
 
-export function endEntry({ stopReason, message, record, error }: RunEnd): EndEntry {
-  return { kind: "end", stopReason, message, record, error: error ?? null };
+export function endEntry(end: RunEnd): EndEntry {
+  const { stopReason, message, error } = end;
+  return { kind: "end", stopReason, message, record: recordText(end), error: error ?? null };
 }
 
 /** What the conversation shows for feedback, by what it is about (docs/protocol.md). */

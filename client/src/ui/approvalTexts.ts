@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import type { ApproveParams } from "../wire/protocol";
 import type { Answer } from "../state/waiting";
 import { oneOrMany } from "./format";
-import { titleText } from "./serverTexts";
+import { titleText } from "../state/serverTexts";
 import { lineText, messageText, visibleText } from "./shownText";
 
 export interface Choice {

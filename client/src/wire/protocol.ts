@@ -126,6 +126,16 @@ export interface RunError {
   readonly accountUrl: string;
 }
 
+/** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
+export interface Title {
+  /** The beginning, such as `Fairlead: `; may be empty. */
+  readonly prefix: string;
+  /** The rest in English, such as `Accept {0}`; empty: there is no more. */
+  readonly template: string;
+  /** What `{0}` and `{1}` stand for. */
+  readonly arguments: readonly string[];
+}
+
 export interface RunResult {
   readonly sessionId: string;
   /** Why the run ended. */
@@ -141,6 +151,8 @@ export interface RunResult {
    * done or not verified, with how many more there are; may be `""`.
    */
   readonly record: string;
+  /** The same in parts, for a client that shows another language: their texts one after the other. */
+  readonly recordTexts: readonly Title[];
 }
 
 export interface CreatedSession {
@@ -332,16 +344,6 @@ export interface FormerFolder {
 export interface FormerFoldersResult {
   /** The folder with the latest saved session first. */
   readonly folders: readonly FormerFolder[];
-}
-
-/** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
-export interface Title {
-  /** The beginning, such as `Fairlead: `; may be empty. */
-  readonly prefix: string;
-  /** The rest in English, such as `Accept {0}`; empty: there is no more. */
-  readonly template: string;
-  /** What `{0}` and `{1}` stand for. */
-  readonly arguments: readonly string[];
 }
 
 /** A question to the user: whether a command may run, or whether a file may be read, changed or accepted. */
@@ -1125,6 +1127,7 @@ export interface RunEnded extends EventHead {
   readonly stopReason: string;
   readonly message: string;
   readonly record: string;
+  readonly recordTexts: readonly Title[];
   /** Like the other fields, that of `RunResult`. */
   readonly error: RunError | null;
 }

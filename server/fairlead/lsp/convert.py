@@ -25,7 +25,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
-from fairlead.sentences import Sentence
+from fairlead.sentences import Phrase, Sentence, english
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.evidence.spending import total
@@ -117,7 +117,8 @@ def transcript(session_id: str, roots: Roots, entries: Iterable[Entry]) -> list[
                     "kind": "run_ended",
                     "stopReason": stop_reason,
                     "message": message,
-                    "record": record,
+                    "record": english(record),
+                    "recordTexts": list(map(_phrase, record)),
                     "error": error(failure) if failure else None,
                 }
                 found.append(ended)
@@ -350,15 +351,16 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
     }
 
 
-def run_result(session_id: str, ended: Outcome, record: str) -> wire.RunResult:
-    """The answer to `agent/runTask`. `record` is a short summary of the whole session's work; "" if there is none."""
+def run_result(session_id: str, ended: Outcome, record: Sequence[Phrase]) -> wire.RunResult:
+    """The answer to `agent/runTask`. `record` is a short summary of the whole session's work."""
     return {
         "sessionId": session_id,
         "stopReason": ended.stop_reason,
         "message": ended.message,
         "usage": usage(ended.usage, ended.cost),
         "error": error(ended.error.failure) if ended.error else None,
-        "record": record,
+        "record": english(record),
+        "recordTexts": list(map(_phrase, record)),
     }
 
 
@@ -501,6 +503,12 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "reasonTexts": list(map(_text, request.reasons)),
         "rules": list(request.rules),
     }
+
+
+def _phrase(phrase: Phrase) -> wire.TitleWire:
+    before, *sentence = phrase
+    template, *arguments = sentence or ("",)
+    return {"prefix": before, "template": template, "arguments": arguments}
 
 
 def _text(sentence: str) -> wire.TitleWire:

@@ -27,6 +27,7 @@ from fairlead.agent.events import (
     UsageReported,
 )
 from fairlead.plan.evidence import CommandRun
+from fairlead.sentences import Phrase
 from fairlead.session.run.prompt import Continuation
 
 
@@ -53,7 +54,7 @@ class Ended:
     stop_reason: StopReason
     message: str
     """As in `Outcome`."""
-    record: str
+    record: tuple[Phrase, ...]
     """A short summary of the whole session's work."""
     failure: ModelFailure | None = None
     """None unless the stop reason is `error`."""

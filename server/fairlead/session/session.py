@@ -14,6 +14,7 @@ from fairlead.gate.gate import Gate
 from fairlead.messages.history import History, clean_text
 from fairlead.messages.parts import Note, Prompt
 from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
+from fairlead.sentences import Phrase
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.conversation import Continued, Conversation, Ended, Prompted
@@ -215,7 +216,7 @@ class Session:
 
         return await self.runs.execute_main(task, begin)
 
-    def show_end(self, outcome: Outcome, record: str) -> None:
+    def show_end(self, outcome: Outcome, record: tuple[Phrase, ...]) -> None:
         """Shows in the conversation how a run ended, unless it was interrupted by the end of the process.
 
         Args:

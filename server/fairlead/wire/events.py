@@ -326,6 +326,7 @@ class RunEnded(EventHead):
     stopReason: str
     message: str
     record: str
+    recordTexts: list[TitleWire]
     error: RunErrorWire | None
     """Like the other fields, that of `RunResult`."""
 

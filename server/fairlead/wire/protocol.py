@@ -166,6 +166,17 @@ class RunErrorWire(TypedDict):
     """If the kind is `billing`: the provider's page where the user adds credit; may be `""`."""
 
 
+class TitleWire(TypedDict):
+    """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
+
+    prefix: str
+    """The beginning, such as `Fairlead: `; may be empty."""
+    template: str
+    """The rest in English, such as `Accept {0}`; empty: there is no more."""
+    arguments: list[str]
+    """What `{0}` and `{1}` stand for."""
+
+
 class RunResult(TypedDict):
     sessionId: str
     stopReason: str
@@ -180,6 +191,8 @@ class RunResult(TypedDict):
     """A short summary of the whole session: steps, files and decisions, commands, cost, and the first steps that are
     not done or not verified, with how many more there are; may be `""`.
     """
+    recordTexts: list[TitleWire]
+    """The same in parts, for a client that shows another language: their texts one after the other."""
 
 
 class CreatedSession(TypedDict):
@@ -377,17 +390,6 @@ class FormerFolder(TypedDict):
 class FormerFoldersResult(TypedDict):
     folders: list[FormerFolder]
     """The folder with the latest saved session first."""
-
-
-class TitleWire(TypedDict):
-    """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
-
-    prefix: str
-    """The beginning, such as `Fairlead: `; may be empty."""
-    template: str
-    """The rest in English, such as `Accept {0}`; empty: there is no more."""
-    arguments: list[str]
-    """What `{0}` and `{1}` stand for."""
 
 
 class ApproveParams(TypedDict):

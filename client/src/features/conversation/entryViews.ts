@@ -5,7 +5,7 @@ import type { EntryView, Place, ShownText, ToolState } from "./messages";
 import { stepRow } from "../../ui/stepRow";
 import { isWorking } from "../../state/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
-import { titleText } from "../../ui/serverTexts";
+import { titleText } from "../../state/serverTexts";
 import { withVisibleTexts } from "../../ui/shownText";
 import { plainOutput } from "../../ui/text";
 import type { PlanUpdate } from "../../wire/protocolStates";

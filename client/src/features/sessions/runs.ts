@@ -14,6 +14,7 @@ import type { ErrorHelp } from "../../server/errorHelp";
 import { messageOf, NotStarted, ServerGone } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import { configuredEndpoint, takesKey } from "../../server/settings";
+import { recordText } from "../../state/serverTexts";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { sessionName } from "../../ui/sessionTexts";
@@ -365,7 +366,7 @@ export class Runs {
     const who = sessionName(session);
     const ended = result.stopReason === "end_turn" ? who : `${who} (${result.stopReason.replace(/_/g, " ")})`;
     const chosen = await showInformation(
-      [`${ended}: ${plainSummary(result.message) || t("done.")}`, result.record].filter(Boolean).join(" — "),
+      [`${ended}: ${plainSummary(result.message) || t("done.")}`, recordText(result)].filter(Boolean).join(" — "),
       ...actions,
     );
     if (chosen === undefined || !this.show(result.sessionId)) return;

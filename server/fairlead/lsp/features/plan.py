@@ -6,6 +6,7 @@ from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.params import read_ops
 from fairlead.lsp.server import AgentServer
 from fairlead.plan.history import history_page
+from fairlead.sentences import english
 from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
 from fairlead.session.report.rules_page import rules_page
@@ -33,7 +34,7 @@ async def record(server: AgentServer, params: SessionParams) -> wire.RecordResul
     session = await named_session(server, params)
     made = await create_record(session)
     state, supports = session.snapshot(), session.evidence.support_by_item
-    page, summary = record_page(state, session.roots, supports), short_record(state, supports)
+    page, summary = record_page(state, session.roots, supports), english(short_record(state, supports))
     return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": to_json(made)}
 
 

@@ -14,6 +14,7 @@ from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.history import PlanVersion, not_undone
 from fairlead.plan.verification import Support, VerificationStatus
+from fairlead.sentences import Phrase, Sentence, english, phrase
 from fairlead.session.report.change_costs import Cost, cost_by_decision, cost_of
 from fairlead.session.report.markdown import code_span
 from fairlead.session.state import SessionState
@@ -31,12 +32,12 @@ STATUS_TEXTS: dict[VerificationStatus, str] = {
     "noEvidence": "no evidence: nothing happened",
     "marked": "marked as done by the user",
 }
-STATUS_LEADS: dict[VerificationStatus, str] = {
-    "none": "Not done",
-    "failed": "Failed",
-    "stale": "Changed since verified",
-    "unverified": "Unverified",
-    "noEvidence": "Without evidence",
+STATUS_LEADS: dict[VerificationStatus, Callable[[str], Sentence]] = {
+    "none": lambda names: Sentence("Not done: {0}", names),
+    "failed": lambda names: Sentence("Failed: {0}", names),
+    "stale": lambda names: Sentence("Changed since verified: {0}", names),
+    "unverified": lambda names: Sentence("Unverified: {0}", names),
+    "noEvidence": lambda names: Sentence("Without evidence: {0}", names),
 }
 """The words before the titles of steps with a status, in the line at the end of a run.
 
@@ -45,11 +46,11 @@ The line names no steps with other statuses.
 MAX_NAMED = 3
 """The line names this many steps of each status. It says how many more there are."""
 DROPPED = "dropped from the plan"
-OUTCOMES: dict[ReviewStatus, str] = {
-    "review": "to review",
-    "accepted": "accepted",
-    "undone": "undone",
-    "rejected": "rejected",
+OUTCOMES: dict[ReviewStatus, Sentence] = {
+    "review": Sentence("to review"),
+    "accepted": Sentence("accepted"),
+    "undone": Sentence("undone"),
+    "rejected": Sentence("rejected"),
 }
 """A file with several outcomes counts as the first of these."""
 LEADS: dict[ReviewStatus, str] = {
@@ -83,7 +84,7 @@ Supports = Callable[[Sequence[PlanItem]], Mapping[str, Support]]
 """Returns what supports items of a session's plan, by id."""
 
 
-def short_record(state: SessionState, support_by_item: Supports) -> str:
+def short_record(state: SessionState, support_by_item: Supports) -> tuple[Phrase, ...]:
     """One paragraph: steps, files, commands, cost, and what is not done or verified. Empty if nothing happened.
 
     Counts and names no steps that were dropped from the plan before they were done.
@@ -97,14 +98,15 @@ def short_record(state: SessionState, support_by_item: Supports) -> str:
     total = sum(map(len, steps.values()))
     done = total - len(steps.get("none", []))
     facts = [
-        f"{done} of {count_of(total, 'step')}" if total else "",
+        _steps(done, total),
         _files(review_outcomes(state.changes, state.decisions)),
-        count_of(len(commands), "command") + (f" ({failed} failed)" if failed else "") if commands else "",
-        _money(cost_of(state.record.by_step.values())),
+        _commands(len(commands), failed),
+        _cost(cost_of(state.record.by_step.values())),
     ]
-    line = ", ".join(fact for fact in facts if fact)
+    line = _joined(", ", [fact for fact in facts if fact])
     sentences = [line, *(_named(lead, steps.get(status, [])) for status, lead in STATUS_LEADS.items())]
-    return " ".join(f"{sentence}." for sentence in sentences if sentence)
+    told = [[*sentence, phrase(".")] for sentence in sentences if sentence]
+    return tuple(_joined(" ", told))
 
 
 def record_page(state: SessionState, roots: Roots, support_by_item: Supports) -> str:
@@ -226,30 +228,69 @@ def _code(path: str, roots: Roots) -> str:
     return code_span(roots.relative(Path(path)))
 
 
-def _files(outcomes: Sequence[ReviewOutcome]) -> str:
-    """How many files have which outcome, as text; a file with several counts as the first of `OUTCOMES`."""
+def _joined(separator: str, parts: Sequence[Sequence[Phrase]]) -> list[Phrase]:
+    """The parts in order, with the separator between them."""
+    later = ([(separator + first[0], *first[1:]), *rest] for first, *rest in parts[1:])
+    return [each for part in (*parts[:1], *later) for each in part]
+
+
+def _steps(done: int, total: int) -> list[Phrase]:
+    if not total:
+        return []
+    many = Sentence("{0} of {1} steps", done, total)
+    return [phrase("", Sentence("{0} of 1 step", done) if total == 1 else many)]
+
+
+def _commands(count: int, failed: int) -> list[Phrase]:
+    if not count:
+        return []
+    said = phrase("", Sentence("1 command") if count == 1 else Sentence("{0} commands", count))
+    return [said, phrase(" (", Sentence("{0} failed", failed)), phrase(")")] if failed else [said]
+
+
+def _cost(cost: Cost) -> list[Phrase]:
+    """In dollars if they are known, and in tokens. Empty if no tokens were used."""
+    if not cost.tokens:
+        return []
+    tokens = Sentence("{0} tokens", f"{cost.tokens:,.0f}")
+    return [phrase("", tokens)] if cost.usd is None else [phrase(f"${cost.usd:.2f} (", tokens), phrase(")")]
+
+
+def _file_count(count: int) -> Sentence:
+    return Sentence("1 file") if count == 1 else Sentence("{0} files", count)
+
+
+def _files(outcomes: Sequence[ReviewOutcome]) -> list[Phrase]:
+    """How many files have which outcome; a file with several counts as the first of `OUTCOMES`."""
     by_file: dict[str, set[ReviewStatus]] = {}
     for result in outcomes:
         by_file.setdefault(result.file, set()).add(result.outcome)
     states = [next(outcome for outcome in OUTCOMES if outcome in found) for found in by_file.values()]
-    counts = {word: states.count(outcome) for outcome, word in OUTCOMES.items() if outcome in states}
-    if len(counts) < 2:
-        return "".join(f"{count_of(count, 'file')} {word}" for word, count in counts.items())
-    return f"{count_of(len(states), 'file')} ({', '.join(f'{count} {word}' for word, count in counts.items())})"
+    counts: dict[ReviewStatus, int] = {status: states.count(status) for status in OUTCOMES if status in states}
+    if not counts:
+        return []
+    files = phrase("", _file_count(len(states)))
+    if len(counts) == 1:
+        return [files, *(phrase(" ", OUTCOMES[outcome]) for outcome in counts)]
+    said = [
+        phrase(f"{', ' if index else ' ('}{count} ", OUTCOMES[outcome])
+        for index, (outcome, count) in enumerate(counts.items())
+    ]
+    return [files, *said, phrase(")")]
 
 
-def _named(lead: str, titles: Sequence[str]) -> str:
+def _named(lead: Callable[[str], Sentence], titles: Sequence[str]) -> list[Phrase]:
     """The first titles after `lead`, and how many more there are. Empty if there are no titles."""
+    if not titles:
+        return []
     more = len(titles) - MAX_NAMED
-    return f"{lead}: {', '.join(titles[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}" if titles else ""
+    said = phrase("", lead(", ".join(titles[:MAX_NAMED])))
+    return [said, phrase(" ", Sentence("and {0} more", more))] if more > 0 else [said]
 
 
 def _money(cost: Cost) -> str:
-    """In dollars if they are known, and in tokens. Empty if no tokens were used."""
-    if not cost.tokens:
-        return ""
-    tokens = f"{cost.tokens:,.0f} tokens"
-    return tokens if cost.usd is None else f"${cost.usd:.2f} ({tokens})"
+    """`_cost` as text."""
+    return english(_cost(cost))
 
 
 def _shares(state: SessionState) -> str:
