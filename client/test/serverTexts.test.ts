@@ -16,7 +16,7 @@ test("the server's titles are shown in the user's language", async () => {
   ];
   assert.equal(
     recordText({ record: "2 of 3 steps, $0.04 (900 tokens).", recordTexts }),
-    "2/3 个步骤, $0.04 (900 个 token).",
+    "2/3 个步骤, $0.04 (900 个词元).",
   );
   assert.equal(title("Fairlead (Fix (all): it): "), `Fairlead (Fix (all): it): ${title("")}`);
 });
