@@ -52,7 +52,13 @@ test("a decision that changed nothing has no steps, and protected files are a se
   const edits = params<Edits>("edits");
   const [file] = edits.files;
   assert.ok(file);
-  const outcome = (uri: string, of: Outcome["outcome"]): Outcome => ({ uri, hunk: null, outcome: of, message: "" });
+  const outcome = (uri: string, of: Outcome["outcome"]): Outcome => ({
+    uri,
+    hunk: null,
+    outcome: of,
+    message: "",
+    texts: [],
+  });
   const before = { ...edits, files: [file, { ...file, uri: "file:///ci.yml", protected: true }] };
   const steps = (...outcomes: Outcome[]): number => stepCount({ outcomes, edits }, before);
   assert.equal(steps(outcome(file.uri, "failed"), outcome(file.uri, "conflict")), 0);

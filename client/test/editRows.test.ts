@@ -72,7 +72,7 @@ test("a file that could not be accepted says why, until it is decided again or n
   const edits = params<Edits>("edits");
   const [file] = edits.files;
   assert.ok(file);
-  const outcome = { uri: file.uri, hunk: null, message: "This file is read-only." };
+  const outcome = { uri: file.uri, hunk: null, message: "This file is read-only.", texts: [] };
   const shown = (): string | undefined => {
     const row = rowOf(childRows(store.reviewable, undefined, relative), relative(file.uri));
     return row?.kind === "file" && row.description.includes("not accepted") ? row.tooltip : undefined;

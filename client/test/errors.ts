@@ -3,5 +3,8 @@
 import type { RunError } from "../src/wire/protocol";
 
 export const runError = (kind: string, more: Partial<RunError> = {}): RunError => {
-  return { kind, message: "Why.", retryable: false, models: [], keyEndpoint: "", accountUrl: "", ...more };
+  const message = more.message ?? "Why.";
+  const texts = [{ prefix: message, template: "", arguments: [] }];
+  const rest = { retryable: false, models: [], keyEndpoint: "", accountUrl: "" };
+  return { kind, message, texts, ...rest, ...more };
 };

@@ -33,6 +33,30 @@ Phrase = tuple[str, ...]
 """A part of a longer text: what precedes it and has no translation, then the parts of a `Sentence`, if there is one."""
 
 
+class Text(str):
+    """A text that knows its phrases.
+
+    Args:
+        parts: what it consists of. A `Sentence` and a `Text` keep their translations; any other part has none.
+    """
+
+    phrases: tuple[Phrase, ...]
+
+    def __new__(cls, *parts: str) -> Self:
+        self = super().__new__(cls, "".join(parts))
+        self.phrases = tuple(each for part in parts for each in phrases_of(part))
+        return self
+
+
+def phrases_of(text: str) -> tuple[Phrase, ...]:
+    """The phrases of a text; it is one of them if it has no translation."""
+    if isinstance(text, Text):
+        return text.phrases
+    if isinstance(text, Sentence):
+        return (phrase("", text),)
+    return (phrase(text),) if text else ()
+
+
 def phrase(before: str, sentence: Sentence | None = None) -> Phrase:
     """A phrase of these parts."""
     return (before, *sentence.parts) if sentence is not None else (before,)

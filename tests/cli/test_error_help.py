@@ -18,6 +18,7 @@ from support.fake_openai import FakeOpenAi
 PLAIN: wire.RunErrorWire = {
     "kind": "invalid_request",
     "message": "",
+    "texts": [],
     "retryable": False,
     "models": [],
     "keyEndpoint": "",

@@ -195,7 +195,9 @@ def requests() -> Iterator[Golden]:
     yield _asks("models.try.params", wire.TRY_MODEL, choice)
     said = "There is no model “模型-1”."
     unknown = convert.error(
-        ModelFailure("unknown_model", said, retryable=False, help=Help(("模型-2",), "openai", "https://a.example/"))
+        ModelFailure(
+            "unknown_model", ((said,),), retryable=False, help=Help(("模型-2",), "openai", "https://a.example/")
+        )
     )
     tried: wire.TryResult = {"model": "模型-1", "works": False, "message": said, "error": unknown}
     yield _answers("models.try.result", wire.TRY_MODEL, tried)

@@ -70,7 +70,7 @@ def run_events() -> Iterator[Golden]:
         events.ReminderSent(REMINDER.about, REMINDER.text),
         events.Steered("用您好 (say it politely)"),
         events.FeedbackSent("review", FEEDBACK),
-        events.Retry(1, 0.5, ModelFailure("overloaded", "The model is overloaded.", True, Help())),
+        events.Retry(1, 0.5, ModelFailure("overloaded", (("", "The model is overloaded."),), True, Help())),
         events.UsageReported(A_USAGE, 0.0042, 9810, 200_000),
         events.Compacted("Old tool results were cleared from the conversation (about 80,000 tokens)."),
         events.RunFinished("end_turn"),

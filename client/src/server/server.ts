@@ -31,7 +31,7 @@ import {
   type ClientRequests,
 } from "./typedMessages";
 import { method, scheme, type AgentCapabilities, type Title } from "../wire/protocol";
-import { titleText } from "../state/serverTexts";
+import { titleText, withTranslations } from "../state/serverTexts";
 import { configuredExtra, configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
@@ -120,7 +120,7 @@ export class AgentServer implements vscode.Disposable {
       this.pendingRequests.add(abandon);
     });
     try {
-      return await Promise.race([sendRequest(client, name, params, token), abandoned]);
+      return withTranslations(await Promise.race([sendRequest(client, name, params, token), abandoned]));
     } catch (error) {
       throw isLost(error) ? serverGone() : error;
     } finally {

@@ -16,7 +16,7 @@ import type {
   UsageEvent,
 } from "../wire/protocol";
 import type { Edits, Plan, PlanUpdate, SessionRow } from "../wire/protocolStates";
-import { recordText } from "./serverTexts";
+import { recordText, translated, withTranslations } from "./serverTexts";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -311,7 +311,8 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     }
     case "retry": {
-      const { error, attempt, delayMs } = event;
+      const { attempt, delayMs } = event;
+      const error = translated(event.error);
       if (session.entries.at(-1)?.kind === "retry") session.entries.pop();
       session.entries.push({ kind: "retry", reason: error.message, attempt });
       session.retry = { at: Date.now() + delayMs, isLong: attempt > 2 || delayMs > LONG_WAIT, error };
@@ -354,7 +355,7 @@ export function replayed({ sessionId, phase, transcript }: OpenedSession): Pick<
       );
       session.usage = undefined;
       session.running = true;
-    } else if (item.kind === "run_ended") closeRun(session, item);
+    } else if (item.kind === "run_ended") closeRun(session, withTranslations(item));
     else applyEvent(session, item);
   }
   if (phase !== "running") closeInterrupted(session);

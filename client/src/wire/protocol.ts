@@ -110,22 +110,6 @@ export interface Usage {
   readonly costUsd: number | null;
 }
 
-/** Why a run failed, or why a model did not answer, and what can help. */
-export interface RunError {
-  /** What went wrong; more kinds may be added. */
-  readonly kind: string;
-  /** For the user: what happened and what to do. */
-  readonly message: string;
-  /** The same task may work later. */
-  readonly retryable: boolean;
-  /** If the kind is `unknown_model`: similar names that its server has, the most similar first. */
-  readonly models: readonly string[];
-  /** If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`. */
-  readonly keyEndpoint: string;
-  /** If the kind is `billing`: the provider's page where the user adds credit; may be `""`. */
-  readonly accountUrl: string;
-}
-
 /** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
 export interface Title {
   /** The beginning, such as `Fairlead: `; may be empty. */
@@ -134,6 +118,24 @@ export interface Title {
   readonly template: string;
   /** What `{0}` and `{1}` stand for. */
   readonly arguments: readonly string[];
+}
+
+/** Why a run failed, or why a model did not answer, and what can help. */
+export interface RunError {
+  /** What went wrong; more kinds may be added. */
+  readonly kind: string;
+  /** For the user: what happened and what to do. */
+  readonly message: string;
+  /** The message in parts, for a client that shows another language: their texts one after the other. */
+  readonly texts: readonly Title[];
+  /** The same task may work later. */
+  readonly retryable: boolean;
+  /** If the kind is `unknown_model`: similar names that its server has, the most similar first. */
+  readonly models: readonly string[];
+  /** If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`. */
+  readonly keyEndpoint: string;
+  /** If the kind is `billing`: the provider's page where the user adds credit; may be `""`. */
+  readonly accountUrl: string;
 }
 
 export interface RunResult {
@@ -305,6 +307,8 @@ export interface Outcome {
   readonly outcome: "applied" | "rejected" | "conflict" | "failed";
   /** The reason, or a note, for the user; may be `""`. */
   readonly message: string;
+  /** The message in parts, for a client that shows another language: their texts one after the other. */
+  readonly texts: readonly Title[];
 }
 
 export interface RewindResult {

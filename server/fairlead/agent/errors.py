@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairlead.errors import FairleadError
+from fairlead.sentences import Phrase, phrases_of
 
 ErrorKind = Literal[
     "auth",
@@ -55,7 +56,7 @@ class ModelFailure:
     """What the user learns of a `ModelError`."""
 
     kind: ErrorKind
-    message: str
+    phrases: tuple[Phrase, ...]
     """What happened and what to do."""
     retryable: bool
     """Whether the same request may work later."""
@@ -80,7 +81,7 @@ class ModelError(FairleadError):
         """
         Args:
             kind: as in `Error.kind` on the wire (docs/protocol.md).
-            message: for the user.
+            message: for the user; translated as far as it consists of sentences (`Text`).
             retryable: whether the same request may work later.
             retry_after: the pause that the model's server asked for, in seconds; None if it asked for none.
             max_attempts: how many attempts may end with such an error before another attempt is useless; None: the
@@ -102,4 +103,4 @@ class ModelError(FairleadError):
     @property
     def failure(self) -> ModelFailure:
         """What the user learns of it."""
-        return ModelFailure(self.kind, self.message, self.retryable, self.help)
+        return ModelFailure(self.kind, phrases_of(self.message), self.retryable, self.help)

@@ -25,7 +25,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.plan.verification import Support
 from fairlead.positions import code_units
-from fairlead.sentences import Phrase, Sentence, english
+from fairlead.sentences import Phrase, Sentence, english, phrases_of
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
 from fairlead.session.events import EditsChanged, PlanChanged
 from fairlead.session.evidence.spending import total
@@ -324,6 +324,7 @@ def outcome(outcome: HunkOutcome) -> wire.OutcomeWire:
         "hunk": outcome.hunk_id,
         "outcome": outcome.outcome,
         "message": outcome.message,
+        "texts": list(map(_phrase, phrases_of(outcome.message))),
     }
 
 
@@ -343,7 +344,8 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
     """Why the model did not answer."""
     return {
         "kind": failure.kind,
-        "message": failure.message,
+        "message": english(failure.phrases),
+        "texts": list(map(_phrase, failure.phrases)),
         "retryable": failure.retryable,
         "models": list(failure.help.models),
         "keyEndpoint": failure.help.key_endpoint,

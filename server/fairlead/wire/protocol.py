@@ -149,23 +149,6 @@ class UsageWire(TypedDict):
     """US dollars; `null`: the model's price is unknown (`models/prices.json` in the server)."""
 
 
-class RunErrorWire(TypedDict):
-    """Why a run failed, or why a model did not answer, and what can help."""
-
-    kind: str
-    """What went wrong; more kinds may be added."""
-    message: str
-    """For the user: what happened and what to do."""
-    retryable: bool
-    """The same task may work later."""
-    models: list[str]
-    """If the kind is `unknown_model`: similar names that its server has, the most similar first."""
-    keyEndpoint: str
-    """If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`."""
-    accountUrl: str
-    """If the kind is `billing`: the provider's page where the user adds credit; may be `""`."""
-
-
 class TitleWire(TypedDict):
     """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
 
@@ -175,6 +158,25 @@ class TitleWire(TypedDict):
     """The rest in English, such as `Accept {0}`; empty: there is no more."""
     arguments: list[str]
     """What `{0}` and `{1}` stand for."""
+
+
+class RunErrorWire(TypedDict):
+    """Why a run failed, or why a model did not answer, and what can help."""
+
+    kind: str
+    """What went wrong; more kinds may be added."""
+    message: str
+    """For the user: what happened and what to do."""
+    texts: list[TitleWire]
+    """The message in parts, for a client that shows another language: their texts one after the other."""
+    retryable: bool
+    """The same task may work later."""
+    models: list[str]
+    """If the kind is `unknown_model`: similar names that its server has, the most similar first."""
+    keyEndpoint: str
+    """If the kind is `auth`: the name of the endpoint to which the refused key belongs by its form; may be `""`."""
+    accountUrl: str
+    """If the kind is `billing`: the provider's page where the user adds credit; may be `""`."""
 
 
 class RunResult(TypedDict):
@@ -350,6 +352,8 @@ class OutcomeWire(TypedDict):
     """For undo and redo: `applied` or `failed`."""
     message: str
     """The reason, or a note, for the user; may be `""`."""
+    texts: list[TitleWire]
+    """The message in parts, for a client that shows another language: their texts one after the other."""
 
 
 class RewindResult(TypedDict):

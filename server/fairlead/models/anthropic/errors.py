@@ -7,6 +7,7 @@ from fairlead.json_values import is_object
 from fairlead.models.anthropic import clouds
 from fairlead.models.common.api_errors import ApiErrors
 from fairlead.models.common.foreign import BASE_URL, OPENAI, is_openai
+from fairlead.sentences import Sentence
 
 
 class MessagesApiErrors(ApiErrors):
@@ -33,7 +34,9 @@ class MessagesApiErrors(ApiErrors):
         return found or super().advice(name)
 
     def check_network(self) -> str:
-        return "the network and the region (setting cloud.region)" if self.endpoint.cloud else super().check_network()
+        if self.endpoint.cloud is None:
+            return super().check_network()
+        return Sentence("Check the network and the region (setting cloud.region).")
 
     def of_invalid_request(self) -> ModelError | None:
         cloud = self.endpoint.cloud

@@ -1,16 +1,15 @@
 """Converts the errors of a model's server and of connections to `ModelError`."""
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from fairlead.agent.errors import ErrorKind, Help, ModelError, Overflow
 from fairlead.json_values import fields_of, is_list
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import as_json, as_text, nonsense
 from fairlead.models.common.foreign import (
-    BASE_URL,
     MAX_SEARCHED,
-    PROXY,
     error_in,
     is_page,
     quote,
@@ -30,6 +29,7 @@ from fairlead.models.common.refusals import (
     is_too_long,
     parse_overflow,
 )
+from fairlead.sentences import Sentence, Text
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
     "authentication_error": ("auth", False),
@@ -60,27 +60,66 @@ STATUSES: dict[int, str] = {
     503: "overloaded_error",
     529: "overloaded_error",
 }
-ADVICE: dict[str, str] = {
-    "authentication_error": "The API key was refused. Set another one with “Agent: Set API Key” or {key_variable}.",
-    "permission_error": "This key has no access to the model or service. Choose another model (setting model) or key.",
-    "not_found_error": "Not found: check {base_url} and the model's name (“{model}”).",
-    "unknown_model_error": (
-        "{server} has no model “{model}”, or the key has no access to it. Choose another one with “Agent: Choose "
-        "Model”, in a terminal with --model."
+
+
+class _Words(NamedTuple):
+    """What the advice names."""
+
+    where: str
+    """The model's server."""
+    server: str
+    """The provider, else the model's server."""
+    model: str
+    title: str
+    """The provider to which the key belongs by its form."""
+    key_variable: str
+
+
+ADVICE: dict[str, Callable[[_Words], Sentence]] = {
+    "authentication_error": lambda words: Sentence(
+        "The API key was refused. Set another one with “Agent: Set API Key” or {0}.", words.key_variable
     ),
-    "region_error": (
-        "{server} does not serve your country or region. Choose a model of another provider with “Agent: Choose "
-        "Model”, in a terminal with --endpoint."
+    "permission_error": lambda _: Sentence(
+        "This key has no access to the model or service. Choose another model (setting model) or key."
     ),
-    "proxy_error": "A proxy or a sign-in page answered instead of {where}. Check {proxy}, and {base_url}.",
-    "billing_error": (
+    "not_found_error": lambda words: Sentence(
+        "Not found: check the base URL (setting baseUrl) and the model's name (“{0}”).", words.model
+    ),
+    "unknown_model_error": lambda words: Sentence(
+        "{0} has no model “{1}”, or the key has no access to it. Choose another one with “Agent: Choose "
+        "Model”, in a terminal with --model.",
+        words.server,
+        words.model,
+    ),
+    "region_error": lambda words: Sentence(
+        "{0} does not serve your country or region. Choose a model of another provider with “Agent: Choose "
+        "Model”, in a terminal with --endpoint.",
+        words.server,
+    ),
+    "proxy_error": lambda words: Sentence(
+        "A proxy or a sign-in page answered instead of {0}. Check the proxy (HTTPS_PROXY, in VS Code http.proxy), and "
+        "the base URL (setting baseUrl).",
+        words.where,
+    ),
+    "billing_error": lambda _: Sentence(
         "The account has no credit left or is at its spend limit. Add credit, raise the limit or use another key."
     ),
-    "rate_limit_error": "The rate limit is reached.",
-    "overloaded_error": "The model is overloaded.",
-    "timeout_error": "The model's server took too long.",
-    "api_error": "The model's server reported an internal error.",
-    "request_too_large": "The conversation is too large for one request.",
+    "rate_limit_error": lambda _: Sentence("The rate limit is reached."),
+    "overloaded_error": lambda _: Sentence("The model is overloaded."),
+    "timeout_error": lambda _: Sentence("The model's server took too long."),
+    "api_error": lambda _: Sentence("The model's server reported an internal error."),
+    "request_too_large": lambda _: Sentence("The conversation is too large for one request."),
+    "wrong_provider": lambda words: Sentence(
+        "The API key was refused. By its form, it is a key of {0}. Use {0}, or set another key with “Agent: Set "
+        "API Key” or {1}.",
+        words.title,
+        words.key_variable,
+    ),
+    "missing_key": lambda words: Sentence(
+        "{0} needs an API key, and none is set. Set it with “Agent: Set API Key” or {1}.",
+        words.where,
+        words.key_variable,
+    ),
 }
 
 _VAGUE = ("invalid_request_error", "permission_error", "not_found_error")
@@ -88,39 +127,27 @@ _VAGUE = ("invalid_request_error", "permission_error", "not_found_error")
 _PROXY_STATUSES = (403, 407, 511)
 """What proxies refuse with. A page with another status may come from the model's server itself."""
 MAX_QUOTED = 500  # characters of the text from the model's server
-WRONG_PROVIDER = (
-    "The API key was refused. By its form, it is a key of {title}. Use {title}, or set another key with “Agent: Set "
-    "API Key” or {key_variable}."
-)
-MISSING_KEY = "{where} needs an API key, and none is set. Set it with “Agent: Set API Key” or {key_variable}."
 UNSTARTED_ATTEMPTS = 5
 """The most attempts if the model's server on this machine is not running.
 
 Only the user can start it, so more attempts over several minutes would be useless.
 """
-IMAGES = (
+IMAGES = Sentence(
     "The model's server refused a picture, so the conversation continues without it. Try again, or choose a model that "
     "reads pictures and send the picture again."
 )
-THINKING = "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
-TOOLS = (
+THINKING = Sentence(
+    "The model's server refused the model's earlier thoughts in this conversation. Start a new session."
+)
+TOOLS = Sentence(
     "The model takes no tools, or its server was started without them, so it cannot work as an agent. Choose another "
     "model, or start the server so that it takes tools (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice and "
     "--tool-call-parser)."
 )
-TOO_LONG = "The request is too long for the model."
-REFUSED = "The model's server refused the request."
-INTERRUPTED = "The answer was interrupted."
-LOADING = "The model's server is still loading the model."
-SILENT = (
-    "{where} is connected, but has sent nothing for {seconds:g} seconds. If the model needs more time to load or to "
-    "read a long prompt, raise the setting maxSilenceSeconds."
-)
-LATE = (
-    "{where} is connected, but its response had not begun after {seconds:g} seconds. If the model needs more time to "
-    "load or to read a long prompt, raise the setting maxSilenceSeconds."
-)
-CIRCLE = "{where} redirects again and again. Check {base_url}, and any proxy in front of it."
+TOO_LONG = Sentence("The request is too long for the model.")
+REFUSED = Sentence("The model's server refused the request.")
+INTERRUPTED = Sentence("The answer was interrupted.")
+LOADING = Sentence("The model's server is still loading the model.")
 _DISCONNECTED = ("Server disconnected", "peer closed connection")
 """How the transport's message begins if a connection was closed too early. All others are about invalid HTTP."""
 
@@ -151,19 +178,12 @@ class ApiErrors:
         """What happened and what to do, for a kind of error; None: there is none."""
         if name not in ADVICE:
             return None
-        owner = self._key_owner()
-        text = ADVICE[name]
-        if name == "authentication_error":
-            text = WRONG_PROVIDER if owner else text if self.endpoint.has_credentials else MISSING_KEY
-        return text.format(
-            where=self.where,
-            server=self.endpoint.title if self.endpoint.at_provider else self.where,
-            model=self.endpoint.model,
-            title=owner.title if owner else "",
-            key_variable=self.endpoint.key_variable,
-            base_url=BASE_URL,
-            proxy=PROXY,
-        )
+        endpoint, owner = self.endpoint, self._key_owner()
+        if name == "authentication_error" and (owner is not None or not endpoint.has_credentials):
+            name = "wrong_provider" if owner is not None else "missing_key"
+        server = endpoint.title if endpoint.at_provider else self.where
+        title = owner.title if owner is not None else ""
+        return ADVICE[name](_Words(self.where, server, endpoint.model, title, endpoint.key_variable))
 
     def _key_owner(self) -> EndpointSpec | None:
         """The provider to which the key belongs by its form; None if it is this one, or unknown."""
@@ -180,10 +200,10 @@ class ApiErrors:
         return Help()
 
     def check_network(self) -> str:
-        """What to check if there is no connection."""
+        """What to check if there is no connection, as a sentence."""
         if self.endpoint.is_local:
-            return "whether the server is running, and the base URL"
-        return "the network and the base URL"
+            return Sentence("Check whether the server is running, and the base URL.")
+        return Sentence("Check the network and the base URL.")
 
     def of_invalid_request(self) -> ModelError | None:
         """The error for a request that is no valid HTTP, if it must not be quoted; None: the usual one."""
@@ -227,15 +247,15 @@ class ApiErrors:
         """
         details = f"{said} {as_json(body)[:MAX_SEARCHED]}"
         if is_about_thinking(said):  # whatever the status: some proxies send 429 with such a text
-            return ModelError("no_thinking", f"{THINKING} ({quoted})")
+            return ModelError("no_thinking", Text(THINKING, f" ({quoted})"))
         if is_about_tools(said):
-            return ModelError("no_tools", f"{TOOLS} ({quoted})")
+            return ModelError("no_tools", Text(TOOLS, f" ({quoted})"))
         may_be_too_long = name in ("invalid_request_error", "api_error", "request_too_large") or name not in _KINDS
         if may_be_too_long and is_too_long(said):
             overflow = parse_overflow(details)
-            return ModelError("context_overflow", f"{TOO_LONG} ({quoted})", overflow=overflow)
+            return ModelError("context_overflow", Text(TOO_LONG, f" ({quoted})"), overflow=overflow)
         if has_images and name in ("invalid_request_error", "api_error", "not_found_error") and is_about_images(said):
-            return ModelError("no_images", f"{IMAGES} ({quoted})")
+            return ModelError("no_images", Text(IMAGES, f" ({quoted})"))
         if name in ("invalid_request_error", "rate_limit_error", "permission_error") and is_about_billing(details):
             name = "billing_error"
         elif name in _VAGUE and is_about_region(details):
@@ -247,7 +267,7 @@ class ApiErrors:
         advice = self.advice(name) or (REFUSED if name in _KINDS else INTERRUPTED)
         return ModelError(
             kind,
-            f"{LOADING if loading else advice} ({quoted})",
+            Text(LOADING if loading else advice, f" ({quoted})"),
             retryable=retryable,
             loading=loading,
             overflow=parse_overflow(details) if kind == "context_overflow" else Overflow(),
@@ -284,30 +304,47 @@ class ApiErrors:
         if isinstance(cause, transport.LocalProtocolError) and (invalid := self.of_invalid_request()) is not None:
             return invalid
         if isinstance(cause, transport.ReadTimeout):
-            silent = SILENT.format(where=where, seconds=endpoint.silence)
+            silent = Sentence(
+                "{0} is connected, but has sent nothing for {1} seconds. If the model needs more time to load or to "
+                "read a long prompt, raise the setting maxSilenceSeconds.",
+                where,
+                f"{endpoint.silence:g}",
+            )
             return ModelError("network", silent, retryable=not endpoint.is_local)
         if isinstance(cause, transport.TooManyRedirects):
-            return ModelError("wrong_server", CIRCLE.format(where=where, base_url=BASE_URL))
+            return ModelError(
+                "wrong_server",
+                Sentence(
+                    "{0} redirects again and again. Check the base URL (setting baseUrl), and any proxy in front of "
+                    "it.",
+                    where,
+                ),
+            )
         detail = readable(str(cause))[:MAX_QUOTED] or type(cause).__name__
         if isinstance(cause, transport.DecodingError):
             return nonsense(f"a body that does not match its header “content-encoding” ({detail})")
         if isinstance(cause, transport.RemoteProtocolError) and not str(cause).startswith(_DISCONNECTED):
             return nonsense(f"a response that is not valid HTTP ({detail})")
         if isinstance(cause, transport.ProxyError):
-            return ModelError("proxy", f"{self.advice('proxy_error')} ({detail})", retryable=True)
+            return ModelError("proxy", Text(self.advice("proxy_error") or "", f" ({detail})"), retryable=True)
         if is_broken(error):
-            return ModelError("network", f"The connection to {where} broke ({detail}).", retryable=True)
+            return ModelError("network", Sentence("The connection to {0} broke ({1}).", where, detail), retryable=True)
         is_unstarted = endpoint.is_loopback and isinstance(cause, transport.ConnectError)
         return ModelError(
             "network",
-            f"No connection to {where} ({detail}). Check {self.check_network()}.",
+            Text(Sentence("No connection to {0} ({1}).", where, detail), " ", self.check_network()),
             retryable=True,
             max_attempts=UNSTARTED_ATTEMPTS if is_unstarted else None,
         )
 
     def of_late_head(self) -> ModelError:
         """The error for a response whose head took too long (`HeadTimeout`)."""
-        late = LATE.format(where=self.where, seconds=self.endpoint.silence)
+        late = Sentence(
+            "{0} is connected, but its response had not begun after {1} seconds. If the model needs more time to "
+            "load or to read a long prompt, raise the setting maxSilenceSeconds.",
+            self.where,
+            f"{self.endpoint.silence:g}",
+        )
         return ModelError("network", late, retryable=not self.endpoint.is_local)
 
 

@@ -10,6 +10,7 @@ from itertools import count
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import ModelEvent, Reply, Retrying, TextDelta, ThinkingDelta
+from fairlead.sentences import Sentence, Text
 
 MAX_ATTEMPTS = 10
 # seconds
@@ -22,6 +23,7 @@ LOADING_DELAY = 3.0
 """The pause while the model's server is loading its model, unless it asks for another one."""
 LOADING_LIMIT = 1800.0
 """The limit for the sum of the pauses while the model's server is loading its model."""
+SAVED = Sentence("Your task and proposals are saved. Try again later.")
 RESTARTED = "\n\n[The connection broke; the answer starts again.]\n\n"
 
 
@@ -59,9 +61,13 @@ async def with_retries(
             failed_by_limit[limit] += not is_loading
             is_last = failed == MAX_ATTEMPTS or failed_by_limit[limit] == limit
             if is_last or (error.loading and not is_loading):
-                saved = "Your task and proposals are saved. Try again later."
-                tried = f"waited {LOADING_LIMIT / 60:g} minutes" if error.loading else f"tried {failed} times"
-                raise ModelError(error.kind, f"{error.message} Fairlead {tried}. {saved}", retryable=True) from error
+                tried = (
+                    Sentence("Fairlead waited {0} minutes.", f"{LOADING_LIMIT / 60:g}")
+                    if error.loading
+                    else Sentence("Fairlead tried {0} times.", failed)
+                )
+                message = Text(error.message, " ", tried, " ", SAVED)
+                raise ModelError(error.kind, message, retryable=True) from error
             if is_loading:
                 # at least FIRST_DELAY: tiny pauses would reach LOADING_LIMIT only after very many requests, and pauses
                 # of 0 never

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairlead.edits.merge import MergeConflict, merged
 from fairlead.edits.proposal import PLAIN, Raw
+from fairlead.sentences import Sentence
 from fairlead.session.review.routing import Route, TargetState, choose_route
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.workspace.disk import DiskText, new_file, read_bytes
@@ -26,14 +27,13 @@ from fairlead.workspace.write import FileChange, FileWriter
 
 WRITTEN_BY_SERVER = "Fairlead wrote the file directly, because an editor would not preserve {what}."
 BYTES_RESTORED = "Fairlead wrote the file directly, byte for byte."
-CHANGED = "{name} changed at the same time. Review the change again."
 NOT_APPLIED = "The editor reported success, but {name} is unchanged. Try again."
 APPLIED_DIFFERENTLY = (
     "The editor changed {name} differently than requested. Check the file; use the editor's undo if lines are missing."
 )
 
-READ_ONLY_FOLDER = "The file's folder is read-only. Make it writable, then try again."
-READ_ONLY = "This file is read-only. Make it writable, then try again."
+READ_ONLY_FOLDER = Sentence("The file's folder is read-only. Make it writable, then try again.")
+READ_ONLY = Sentence("This file is read-only. Make it writable, then try again.")
 
 # how long to wait until an editor has reported the documents that it changed, and how often to check, in seconds
 REPORT_TIMEOUT = 2.0
@@ -131,6 +131,15 @@ def _route(user_files: UserFiles, editor: TimedEditor, edit: FileEdit, claims: C
     return choose_route(edit, editor.edit_capabilities, state)
 
 
+def _changed(edit: FileEdit) -> Sentence:
+    return Sentence("{0} changed at the same time. Review the change again.", edit.path.name)
+
+
+def _not_written(edit: FileEdit, error: OSError) -> Sentence:
+    reason = error.strerror or error
+    return Sentence("{0} could not be written: {1}. It is unchanged.", edit.path.name, reason)
+
+
 def _read_only_reason(edit: FileEdit) -> str:
     """Why an existing file cannot be deleted, moved or changed where it is; empty if it can be."""
     if edit.vacates_path and edit.path.parent.is_dir() and not os.access(edit.path.parent, os.W_OK):
@@ -213,7 +222,7 @@ def _with_digest(user_files: UserFiles, edit: FileEdit) -> FileEdit:
     if edit.old is None or (on_disk is None and is_open):
         return edit
     if on_disk is None or (on_disk[1].text != edit.old and not is_open):
-        raise WorkspaceError(CHANGED.format(name=edit.path.name))
+        raise WorkspaceError(_changed(edit))
     data, disk = on_disk
     if disk.text != edit.old and not disk.oddity:  # an editor shows a file with an oddity differently, even when saved
         try:
@@ -382,13 +391,13 @@ def _write_content(
     """
     route = _route(user_files, editor, edit, claims)
     if route.writer != "server":  # the user has opened or changed the file meanwhile
-        return EditResult(False, CHANGED.format(name=edit.path.name))
+        return EditResult(False, _changed(edit))
     try:
         if edit.data is not None:
             _remove_empty_folder(edit.path)
         data, disk = _expected_content(user_files, edit)
         if (None if data is None else disk.text) != edit.old:
-            return EditResult(False, CHANGED.format(name=edit.path.name))
+            return EditResult(False, _changed(edit))
         after = edit.data
         if after is None and edit.new is not None:
             after = data if edit.new == edit.old else disk.encode(edit.new, edit.path.name)
@@ -400,7 +409,7 @@ def _write_content(
     except WorkspaceError as error:
         return EditResult(False, str(error))
     except OSError as error:
-        return EditResult(False, f"{edit.path.name} could not be written: {error.strerror or error}. It is unchanged.")
+        return EditResult(False, _not_written(edit, error))
     user_files.note_move(edit.path, edit.target)
     if edit.target != edit.path or edit.new is None:
         user_files.note_removal(edit.path)

@@ -12,6 +12,7 @@ from fairlead.edits.line_endings import match_line_endings
 from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.selection import Change
 from fairlead.edits.undo import Decision, FileDecision
+from fairlead.sentences import Sentence, Text
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.apply import EditResult, apply_edits, raw_on_disk
 from fairlead.session.review.confirm import confirm_protected
@@ -37,8 +38,10 @@ from fairlead.workspace.write import missing_folders
 APPLY_ATTEMPTS = 3
 """How many times the remaining edits are applied together. Then one more attempt applies each of them on its own."""
 
-CONFLICT = "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
-DELETED = "You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway."
+CONFLICT = Sentence(
+    "You changed these lines after the edit was proposed. Keep yours, or replace them with the proposal."
+)
+DELETED = Sentence("You deleted this file after the edit was proposed. Keep it deleted, or accept the proposal anyway.")
 NOT_OPEN = "Its folder is not part of the workspace anymore. Add the folder again to accept this, or reject it."
 MOVED_AWAY = "The path now leads elsewhere, through a symbolic link. Restore it, then try again."
 FOLDER_REMOVED = "The folder {name}/ was removed too, because nothing is left in it."
@@ -222,7 +225,7 @@ async def _apply(
             if its_removed and (outermost := its_removed[-1].path) in untold:
                 untold.remove(outermost)
                 name = escape_to_one_line(review.files.roots.relative(Path(outermost)))
-                message = f"{message} {FOLDER_REMOVED.format(name=name)}".strip()
+                message = Text(message, " " if message else "", FOLDER_REMOVED.format(name=name))
             outcomes += each.selection.outcomes("applied", message)
         elif is_last or not result.retryable:
             outcomes += each.selection.outcomes("failed", result.message)
