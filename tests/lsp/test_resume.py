@@ -4,7 +4,7 @@ import asyncio
 import threading
 from pathlib import Path
 
-from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journals, kill, listed
+from lsp.restarts import PLAN, SHOWING, Connect, Json, Replay, edit, edits, journal, journals, kill, listed
 from support.client import Client
 from support.conversations import shown_texts
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
@@ -130,6 +130,30 @@ async def test_fault_22_killed_twice_while_an_answer_streams(connect: Connect, w
             assert shown_texts(opened, "prompt", "steered") == ["Do this.", "Use tabs.", "Go on.", "And on."]
             assert len(opened["edits"]["files"]) == 1
         assert api.refusals == []
+
+
+async def test_fault_22_what_the_user_has_read_of_an_answer_is_shown_after_a_kill(
+    connect: Connect, storage: Path
+) -> None:
+    """docs/faults.md 22: what streams in is saved within a second, not only at the end of the answer."""
+    later = threading.Event()
+    held = Wait(Turn((Text("Once upon a time"),), chunk=4), later, before=4)
+    cut = Wait(held, threading.Event(), before=6)
+    with FakeApi(turns=[cut]) as api:
+        options: Json = {"capabilities": SHOWING, "storage": storage}
+        async with connect(api, **options) as client:
+            _, running = client.begin("agent/runTask", {"prompt": "Tell a story."})
+            await client.event("text", text="Once")
+            later.set()
+            await client.until(lambda: "".join(event["text"] for event in client.events("text")) == "Once upon a ")
+            session = {"sessionId": client.events()[0]["sessionId"]}
+            async with asyncio.timeout(20):
+                while "upon" not in journal(storage, session["sessionId"]).read_text():
+                    await asyncio.sleep(0.02)
+            await kill(client, running)
+        async with connect(api, **options) as client:
+            opened = await client.request("agent/sessions/open", session)
+            assert "".join(shown_texts(opened, "text")) == "Once upon a "
 
 
 async def test_fault_22_killed_while_an_accept_is_under_way(workspace: Path, replay: Replay, storage: Path) -> None:

@@ -8,11 +8,12 @@ from fairlead.agent.events import Event, FeedbackSent, ReminderSent, Retry, Text
 from fairlead.session.state import Calls, SessionState, with_event
 from fairlead.session.store.journal import Journal
 
-OUTPUT_DELAY = 0.5  # seconds; output of a command within this time is saved in one entry
+STREAM_DELAY = 1.0  # seconds; what a command or the model writes within this time is saved in one entry
 RESERVED_EVENTS = 10_000  # how many further events a saved number includes in advance
 
 # events that do not need an entry of their own: what they change is saved with the next one
-_NOT_SAVED = (Text, Thinking, FeedbackSent, ReminderSent, Retry)
+_NOT_SAVED = (FeedbackSent, ReminderSent, Retry)
+_STREAMED = (ToolOutput, Text, Thinking)
 
 
 class JournalWriter:
@@ -30,7 +31,7 @@ class JournalWriter:
         self._calls: Calls = SessionState().calls
         self.events = self._reserved = 0
         """The number of events so far, or after a restart a higher number."""
-        self._output_timer: asyncio.TimerHandle | None = None
+        self._stream_timer: asyncio.TimerHandle | None = None
         self._retry_timer: asyncio.TimerHandle | None = None
 
     def resume(self, journal: Journal) -> None:
@@ -51,20 +52,20 @@ class JournalWriter:
     def save(self, events: Sequence[Event] = ()) -> None:
         """Writes what has changed, before these events are sent. Without events, writes at once.
 
-        Does not write for events that change no saved state, and writes the output of a command after OUTPUT_DELAY.
+        Does not write for events that change no saved state, and writes what streams in after STREAM_DELAY.
         """
-        # a higher number of events is saved in advance, so that streamed text needs no entry
+        # a higher number of events is saved in advance, so that these need no entry
         is_reserved = self.events <= self._reserved
         saved = [event for event in events if not isinstance(event, _NOT_SAVED)]
         if events and is_reserved and not saved:
             return
-        if events and is_reserved and all(isinstance(event, ToolOutput) for event in saved):
-            if self._output_timer is None:
-                self._output_timer = asyncio.get_running_loop().call_later(OUTPUT_DELAY, self.save)
+        if events and is_reserved and all(isinstance(event, _STREAMED) for event in saved):
+            if self._stream_timer is None:
+                self._stream_timer = asyncio.get_running_loop().call_later(STREAM_DELAY, self.save)
             return
-        if self._output_timer is not None:
-            self._output_timer.cancel()
-            self._output_timer = None
+        if self._stream_timer is not None:
+            self._stream_timer.cancel()
+            self._stream_timer = None
         if not is_reserved:
             self._reserved = self.events + RESERVED_EVENTS
         self.journal.write(self._full_state())
@@ -82,10 +83,10 @@ class JournalWriter:
 
     def close(self) -> None:
         """Writes what is missing, because the process is about to end."""
-        for timer in (self._output_timer, self._retry_timer):
+        for timer in (self._stream_timer, self._retry_timer):
             if timer is not None:
                 timer.cancel()
-        self._output_timer = self._retry_timer = None
+        self._stream_timer = self._retry_timer = None
         self.journal.write(self._full_state(), force=True)
 
     def compact(self) -> None:
