@@ -148,7 +148,7 @@ async def test_fault_22_what_the_user_has_read_of_an_answer_is_shown_after_a_kil
             await client.until(lambda: "".join(event["text"] for event in client.events("text")) == "Once upon a ")
             session = {"sessionId": client.events()[0]["sessionId"]}
             async with asyncio.timeout(20):
-                while "upon" not in journal(storage, session["sessionId"]).read_text():
+                while "upon" not in journal(storage, session["sessionId"]).read_text():  # noqa: ASYNC110  the server writes it
                     await asyncio.sleep(0.02)
             await kill(client, running)
         async with connect(api, **options) as client:

@@ -93,6 +93,8 @@ class Conversation:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
+        self._calls: set[str] = set()
+        """The ids of the calls among them."""
         self._streamed: Text | Thinking | None = None
         """The end of the conversation that the model is still writing."""
 
@@ -104,10 +106,13 @@ class Conversation:
     def restore(self, entries: Iterable[Entry]) -> None:
         """Shows something else, after a restart or a rewind."""
         self._entries, self._streamed = list(entries), None
+        self._calls = {entry.shown.call_id for entry in self._entries if isinstance(entry.shown, ToolStarted)}
 
     def add(self, shown: Shown) -> None:
         self._end_stream()
         self._entries.append(Entry(shown))
+        if isinstance(shown, ToolStarted):
+            self._calls.add(shown.call_id)
 
     def note(self, event: Event) -> None:
         """Adds an event without what nobody sees later."""
@@ -120,7 +125,7 @@ class Conversation:
                 self.add(replace(event, input={}))
             case ToolFinished():
                 self.add(replace(event, paths=()))
-            case CommandEnded(run=run) if self._has_call(run.call_id):
+            case CommandEnded(run=run) if run.call_id in self._calls:
                 short = CommandRun(run.call_id, "", run.exit_code, run.seconds, run.stopped)
                 self.add(replace(event, run=short, paths=()))
             case FeedbackSent():
@@ -152,9 +157,6 @@ class Conversation:
             if isinstance(shown, Prompted):
                 self._entries[index] = Entry(replace(shown, checkpoint=checkpoint))
                 return
-
-    def _has_call(self, call_id: str) -> bool:
-        return any(isinstance(each.shown, ToolStarted) and each.shown.call_id == call_id for each in self._entries)
 
 
 def before_prompt(entries: tuple[Entry, ...], checkpoint: int) -> tuple[Entry, ...]:

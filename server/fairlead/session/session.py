@@ -13,7 +13,7 @@ from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
 from fairlead.messages.history import History, clean_text
 from fairlead.messages.parts import Note, Prompt
-from fairlead.plan import PlanError, PlanOp, StalePlan, TodoManager
+from fairlead.plan import PlanError, PlanningState, PlanOp, StalePlan, TodoManager
 from fairlead.sentences import Phrase
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -75,6 +75,7 @@ class Session:
         self.history = History()
         self.conversation = Conversation()
         self._in_progress = frozenset[str]()
+        self._seen_plan: PlanningState | None = None
         self.editor = TimedEditor(context.editor, context.clock)
         gate = Gate(session_id, self.editor, lambda: self.commands.policy())  # noqa: PLW0108  they are made below
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
@@ -333,7 +334,11 @@ class Session:
 
     def _publish_begun_steps(self) -> None:
         """Publishes the items of the plan that a run has begun since the last call."""
-        items = {item.id: item.content for item in self.plan.snapshot().items if item.status == "in_progress"}
+        plan = self.plan.snapshot()
+        if plan is self._seen_plan:
+            return
+        self._seen_plan = plan
+        items = {item.id: item.content for item in plan.items if item.status == "in_progress"}
         begun, self._in_progress = items.keys() - self._in_progress, frozenset(items)
         if self.runs.phase == "running":
             for item_id in sorted(begun):
