@@ -1,4 +1,4 @@
-// The review of 25 files: with the keyboard alone, and all at once.
+// The review of 25 files: with the keyboard alone, and all at once. And of a file that is longer than the window.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -10,15 +10,21 @@ const FILES = Array.from({ length: 25 }, (_, index) => `many${String(index).padS
 const before = "one\ntwo\nthree\n";
 const first = "one\nTWO\nthree\n";
 const second = "one\nTWO\nTHREE\n";
+const numbered = (text, number) => `${text} ${number}\n`;
+const long = Array.from({ length: 60 }, (_, index) => numbered("line", index + 1)).join("");
+/** The lines that change in the long file. */
+const CHANGED = [7, 13, 19, 25, 31, 37, 43, 49, 55];
 
 const editorTest = useAgent(
   [
     { calls: FILES.map((file) => edit(file, "two\n", "TWO\n")) },
     { text: "Proposed." },
+    { calls: CHANGED.map((number) => edit("long.txt", numbered("line", number), numbered("LINE", number))) },
+    { text: "Proposed a long file." },
     { calls: FILES.map((file) => edit(file, "three\n", "THREE\n")) },
     { text: "Proposed again." },
   ],
-  { workspace: { ...Object.fromEntries(FILES.map((file) => [file, before])), "open.txt": "open\n" } },
+  { workspace: { ...Object.fromEntries(FILES.map((file) => [file, before])), "open.txt": "open\n", "long.txt": long } },
 );
 const disk = (workspace, file) => fs.readFileSync(path.join(workspace, file), "utf8");
 const focusInList = (page) =>
@@ -54,6 +60,35 @@ editorTest(
     await page.editorFocus();
     await page.insertText("typed ");
     await page.editorLines((lines) => lines.some((text) => text.includes("typed ")));
+  },
+);
+
+editorTest(
+  "in a multi-file diff, the change at the cursor is in view after each decision and undo",
+  async ({ page }) => {
+    // VS Code may scroll in the frame after it has drawn a diff again
+    const frames = () =>
+      page.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const isInView = async (number, left) => {
+      await line(page, number);
+      await page.lenses((titles) => titles.filter((title) => title === "Accept").length === left);
+      await frames();
+      await page.diffLines("modified", { file: "long.txt", wanted: (lines) => lines.includes(`LINE ${number}`) });
+    };
+    await followUp(page, "Change a long file");
+    await page.toast("Proposed a long file.");
+    await page.viewTitleAction(VIEW, "Review All Changes");
+    await page.editorFocus();
+    for (const [index, number] of CHANGED.entries()) {
+      await isInView(number, CHANGED.length - index);
+      if (number !== CHANGED.at(-1)) await page.press("Alt+y");
+    }
+    for (const [index, number] of CHANGED.slice(0, -1).reverse().entries()) {
+      await page.press("Alt+u");
+      await isInView(number, index + 2);
+    }
+    await page.viewTitleAction(VIEW, "Accept All");
+    await page.welcome(VIEW);
   },
 );
 

@@ -185,7 +185,7 @@ export class ReviewCursor {
     }
     const location = adjacentChange(changeLocations(this.store.reviewable), this.position(), direction);
     if (!location) void showInformation(t("There is nothing to review."));
-    else if (!(await this.diffs.goInMultiDiff(direction, location.file)))
+    else if (!(await this.diffs.goInMultiDiff(direction, location)))
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
@@ -196,7 +196,7 @@ export class ReviewCursor {
     await this.review[direction]();
     const back = changeLocations(this.store.reviewable).filter((location) => !before.has(keyOf(location)));
     const [first] = back;
-    if (!first || (await this.diffs.reopenMultiDiff(first.file))) return;
+    if (!first || (await this.diffs.showInMultiDiff(first))) return;
     // several files are only opened for a user who is looking at one
     const isOneFile = back.every(({ file }) => file.uri === first.file.uri);
     if (this.shownFile()) await this.showInFile(first);

@@ -51,6 +51,7 @@ export class Diffs implements vscode.Disposable {
     });
     this.disposables = [
       { dispose: unsubscribe },
+      this.multiDiffs,
       tabs.onDidChangeTabs(onTabsChanged),
       tabs.onDidChangeTabGroups(onTabsChanged),
     ];
@@ -87,7 +88,7 @@ export class Diffs implements vscode.Disposable {
    * change's file with only the change's plan step. Otherwise opens the diff of that file.
    */
   async showNext(location: ChangeLocation, preserveFocus = false): Promise<void> {
-    if (await this.multiDiffs.go("next", location.file)) return;
+    if (await this.multiDiffs.go("next", location)) return;
     const input = activeTab()?.input;
     const side = input instanceof vscode.TabInputTextDiff ? parseDiffUri(input.modified) : undefined;
     const item = side?.item;
@@ -102,14 +103,14 @@ export class Diffs implements vscode.Disposable {
     await this.openStepDiff(location.sessionId, location.file, item, location.hunk, preserveFocus);
   }
 
-  /** See `MultiDiffs.reopen`. */
-  reopenMultiDiff(file: FileEdits): Promise<boolean> {
-    return this.multiDiffs.reopen(file);
+  /** See `MultiDiffs.show`. */
+  showInMultiDiff(location: ChangeLocation): Promise<boolean> {
+    return this.multiDiffs.show(location);
   }
 
   /** Goes to the next or previous change in the active multi-file diff (see `MultiDiffs.go`). */
-  goInMultiDiff(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
-    return this.multiDiffs.go(direction, file);
+  goInMultiDiff(direction: "next" | "previous", location: ChangeLocation): Promise<boolean> {
+    return this.multiDiffs.go(direction, location);
   }
 
   /**

@@ -2,8 +2,9 @@
 // files of an open multi-file diff, so a diff is opened again when its list changes.
 
 import * as vscode from "vscode";
-import { editsOfStep, firstLine } from "./changeNavigation";
+import { editsOfStep, firstLine, type ChangeLocation } from "./changeNavigation";
 import { baseUri, proposedUri } from "./diffUris";
+import { KeptView } from "./keptView";
 import type { FileEdits, Hunk } from "../../wire/protocolStates";
 import type { Store } from "../../state/store";
 import { openMultiDiff } from "../../ui/show";
@@ -28,9 +29,14 @@ const MULTI_DIFFS_KEY = "fairlead.multiDiffs";
 
 /** How long to wait for the editors of a multi-file diff, in milliseconds. */
 const WAIT_FOR_EDITOR = 5000;
+/** How long VS Code may need to read and compare the texts of a diff, in milliseconds. */
+const WAIT_FOR_TEXTS = 2000;
 
-export class MultiDiffs {
+export class MultiDiffs implements vscode.Disposable {
   private readonly open: Map<string, OpenMultiDiff>;
+  private readonly view = new KeptView(() => this.active !== undefined);
+  /** Keeps the cursor at a change for a while. */
+  private placing: vscode.Disposable | undefined;
   /** Resolves when the diff that is being opened is open. The next one opens after it. */
   private opening: Promise<void> = Promise.resolve();
 
@@ -42,6 +48,11 @@ export class MultiDiffs {
     // VS Code may restore a tab with an older list of files than the saved one, or two tabs of one diff. So the saved
     // URIs are not used: without URIs, a diff is out of date and opens again when its tab is active
     this.open = new Map(saved.map(([label, { sessionId, item }]) => [label, { sessionId, item, uris: [] }]));
+  }
+
+  dispose(): void {
+    this.placing?.dispose();
+    this.view.dispose();
   }
 
   /** The active multi-file diff, if any. */
@@ -76,15 +87,16 @@ export class MultiDiffs {
 
   /**
    * Goes to the next or previous change in the active multi-file diff. If the files that it should show have changed,
-   * opens it again instead, starting with `file`. Returns false if no multi-file diff is active, or nothing is left in
-   * it.
+   * opens it again instead, at `location`. Returns false if no multi-file diff is active, or nothing is left in it.
    */
-  async go(direction: "next" | "previous", file: FileEdits): Promise<boolean> {
+  async go(direction: "next" | "previous", location: ChangeLocation): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
     if (!tab || !shown) return false;
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
-    if (!tab.isDirty && !isUpToDate(shown, files)) return this.reopen(file);
+    if (!tab.isDirty && !isUpToDate(shown, files)) return this.show(location);
+    this.placing?.dispose();
+    this.view.start();
     await vscode.commands.executeCommand(
       direction === "next" ? "multiDiffEditor.goToNextChange" : "multiDiffEditor.goToPreviousChange",
     );
@@ -92,19 +104,24 @@ export class MultiDiffs {
   }
 
   /**
-   * Opens the active multi-file diff again if its files have changed, starting with `file`. Returns whether one is
-   * active.
+   * Goes to a change in the active multi-file diff. Opens the diff again, starting with the file of the change, if its
+   * files have changed or if VS Code has not drawn that file. Returns whether a multi-file diff is active.
    */
-  async reopen(file: FileEdits): Promise<boolean> {
+  async show({ sessionId, file, hunk }: ChangeLocation): Promise<boolean> {
     const [tab, shown] = [activeTab(), this.active];
     if (!tab || !shown) return false;
+    if (tab.isDirty) return true;
     const files = this.filesOf(shown);
-    if (tab.isDirty || isUpToDate(shown, files)) return true;
-    const start = Math.max(
-      0,
-      files.findIndex(({ uri }) => uri === file.uri),
-    );
-    await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown);
+    const start = sessionId === shown.sessionId ? files.findIndex(({ uri }) => uri === file.uri) : -1;
+    if (start < 0) {
+      await this.updateActive();
+      return true;
+    }
+    const uri = proposedUri(sessionId, file, shown.item);
+    if (!isUpToDate(shown, files) || !editorOf(uri))
+      await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown, true);
+    const wanted = changesOf(file, shown.item).find(({ id }) => id === hunk?.id);
+    if (wanted) await this.placeCursor(uri, startOf(wanted));
     return true;
   }
 
@@ -133,23 +150,65 @@ export class MultiDiffs {
     await this.state.update(MULTI_DIFFS_KEY, [...this.open]);
   }
 
-  /** Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content. */
-  private async openMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+  /**
+   * Opens a multi-file diff with the cursor in its first change. Replaces an open one with the same content, if the files
+   * of that are others or `again` is true.
+   */
+  private async openMultiDiff(
+    label: string,
+    files: readonly FileEdits[],
+    content: MultiDiffContent,
+    again = false,
+  ): Promise<void> {
     const { sessionId, item } = content;
-    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, content));
+    const replaced = this.opening.then(() => this.replaceMultiDiff(label, files, content, again));
     this.opening = replaced.catch(() => undefined);
     await replaced;
     const [first] = files;
-    const [hunk] = first ? (item === undefined ? first : editsOfStep(first, item)).hunks : [];
+    const [hunk] = first ? changesOf(first, item) : [];
     if (first && hunk) await putCursor(proposedUri(sessionId, first, item), startOf(hunk));
   }
 
-  private async replaceMultiDiff(label: string, files: readonly FileEdits[], content: MultiDiffContent): Promise<void> {
+  /**
+   * Puts the cursor at a change, and again if VS Code moves it. VS Code puts it at the first change when it has opened a
+   * diff, and moves it when it reads the new text of a side.
+   */
+  private async placeCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
+    this.placing?.dispose();
+    const editor = await shownEditor(uri);
+    if (!editor) return;
+    this.view.start();
+    const place = (): void => {
+      editor.selection = new vscode.Selection(range.start, range.end);
+      editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    };
+    place();
+    const { Keyboard, Mouse } = vscode.TextEditorSelectionChangeKind;
+    const listener = vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
+      if (kind === Keyboard || kind === Mouse) placing.dispose();
+      else if (textEditor === editor && !editor.selection.isEqual(range)) place();
+    });
+    const timer = setTimeout(() => {
+      placing.dispose();
+    }, WAIT_FOR_TEXTS);
+    const placing = new vscode.Disposable(() => {
+      clearTimeout(timer);
+      listener.dispose();
+    });
+    this.placing = placing;
+  }
+
+  private async replaceMultiDiff(
+    label: string,
+    files: readonly FileEdits[],
+    content: MultiDiffContent,
+    again: boolean,
+  ): Promise<void> {
     const { sessionId, item } = content;
     const isActive = (): boolean => labelOf(activeTab()) === label;
     const known = this.open.get(label);
     // a click on its tab and a decision in it can both ask for the same update
-    if (known && isActive() && isUpToDate(known, files)) return;
+    if (!again && known && isActive() && isUpToDate(known, files)) return;
     const hasThisContent = (tab: vscode.Tab): boolean => {
       const shown = this.contentOf(tab);
       return shown !== undefined && isSameContent(shown, content);
@@ -180,10 +239,18 @@ export class MultiDiffs {
  * within a second.
  */
 async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
-  const find = (): vscode.TextEditor | undefined =>
-    vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
-  const editor =
-    find() ??
+  const editor = await shownEditor(uri);
+  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
+    editor.selection = new vscode.Selection(range.start, range.end);
+}
+
+const editorOf = (uri: vscode.Uri): vscode.TextEditor | undefined =>
+  vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+
+/** Waits for an editor of a multi-file diff. Returns undefined if it does not appear. */
+async function shownEditor(uri: vscode.Uri): Promise<vscode.TextEditor | undefined> {
+  return (
+    editorOf(uri) ??
     (await new Promise<vscode.TextEditor | undefined>((resolve) => {
       const stop = (found: vscode.TextEditor | undefined): void => {
         clearTimeout(timer);
@@ -192,13 +259,16 @@ async function putCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
       };
       const timer = setTimeout(stop, WAIT_FOR_EDITOR, undefined);
       const listener = vscode.window.onDidChangeVisibleTextEditors(() => {
-        const found = find();
+        const found = editorOf(uri);
         if (found) stop(found);
       });
-    }));
-  if (editor?.selection.isEqual(new vscode.Selection(0, 0, 0, 0)))
-    editor.selection = new vscode.Selection(range.start, range.end);
+    }))
+  );
 }
+
+/** The changes of a file that a diff shows. */
+const changesOf = (file: FileEdits, item: string | undefined): readonly Hunk[] =>
+  (item === undefined ? file : editsOfStep(file, item)).hunks;
 
 /** Returns the label without the number of files, which VS Code appends. */
 const labelOf = (tab: vscode.Tab | undefined): string => tab?.label.replace(/ \(\d+ [^()]*\)$/, "") ?? "";
