@@ -102,6 +102,33 @@ editorTest("a change keeps its place while the user types above it", async ({ pa
   assert.equal(disk(workspace, "a.txt"), "ONE\ntwo and a half\nthree\nFOUR\nfive\nsix\nseven\neight\nNINE\nten\n");
 });
 
+editorTest("the keys stop at a conflict, keep the user's lines or, pressed twice, replace them", async ({ page }) => {
+  const shows = (text) => page.editorLines((lines) => lines.includes(text));
+  await page.openFile("long.md");
+  await page.clickLine("b0");
+  await page.insertText(" mine");
+  await change(page, "+ B0").getByText("Conflict: Proposed change 1 of 25").waitFor();
+  await page.press("Alt+j");
+  await line(page, 4);
+  await page.press("Alt+k");
+  await line(page, 2);
+  await page.press("Alt+y");
+  await page.toast("long.md: You changed these lines. Accept again to replace them");
+  await shows("b0 mine");
+  await page.until("the proposal", async () => {
+    await page.press("Alt+y");
+    return (await page.editorLines()).includes("B0");
+  });
+  await line(page, 4);
+  await page.press("Alt+u");
+  await line(page, 2);
+  await shows("b0 mine");
+  await page.press("Alt+n");
+  await page.rows(VIEW, (rows) => rows.length > 0 && !rows.some(({ label }) => label === "Line 2"));
+  await line(page, 4);
+  await shows("b0 mine");
+});
+
 editorTest("of many changes, those near what is visible are shown, and all have a CodeLens", async ({ page }) => {
   await page.openFile("long.md");
   await page.until("some changes", async () => (await widgets(page).count()) > 3);

@@ -22,9 +22,9 @@ def text_of(lines: list[str]) -> str:
 
 
 def with_changes(text: str, changes: list[Json]) -> str:
-    """The user's text after all changes, from the last one to the first."""
+    """The user's text after all changes without a conflict, from the last one to the first."""
     lines = text.splitlines()
-    for change in reversed(changes):
+    for change in reversed([change for change in changes if change["state"] == "pending"]):
         lines[change["line"] : change["line"] + change["removed"]] = change["added"]
     return text_of(lines)
 
@@ -44,7 +44,7 @@ def test_all_changes_together_are_what_an_accept_writes(base: list[str], mine: l
 
 
 async def test_the_changes_follow_the_users_unsaved_text(workspace: Path, replay: Replay) -> None:
-    """Lines that the user inserts above move a change. Conflicts are not shown: they have two texts."""
+    """Lines that the user inserts above move a change. A conflict has the user's lines, and its changes are one."""
     file = workspace / "a.txt"
     file.write_text(LINES)
     calls = [edit("a.txt", "line 2\n", "2\ntwo\n"), edit("a.txt", "line 5\n", "")]
@@ -54,14 +54,18 @@ async def test_the_changes_follow_the_users_unsaved_text(workspace: Path, replay
 
         async def shown() -> list[Any]:
             found = await client.request("agent/edits/inFile", {"uri": uri})
-            keys = "line", "removed", "added", "number", "count", "sessionId"
+            keys = "line", "removed", "added", "number", "count", "state"
+            assert {change["sessionId"] for change in found["changes"]} == {session}
             return [found["version"], *([change[key] for key in keys] for change in found["changes"])]
 
-        assert await shown() == [1, [1, 1, ["2", "two"], 1, 2, session], [4, 1, [], 2, 2, session]]
+        assert await shown() == [1, [1, 1, ["2", "two"], 1, 2, "pending"], [4, 1, [], 2, 2, "pending"]]
         client.type(file, f"mine\n{LINES}")
-        assert await shown() == [2, [2, 1, ["2", "two"], 1, 2, session], [5, 1, [], 2, 2, session]]
+        assert await shown() == [2, [2, 1, ["2", "two"], 1, 2, "pending"], [5, 1, [], 2, 2, "pending"]]
         client.type(file, f"mine\n{LINES.replace('line 2', 'my line 2')}")
-        assert await shown() == [3, [5, 1, [], 2, 2, session]]
+        assert await shown() == [3, [2, 1, ["2", "two"], 1, 2, "conflict"], [5, 1, [], 2, 2, "pending"]]
+        both = LINES.replace("line 2\nline 3\nline 4\nline 5\n", "my\nlines\n")
+        client.type(file, both)
+        assert await shown() == [4, [1, 2, ["2", "two"], 1, 2, "conflict"]]
         assert (await client.request("agent/edits/inFile", {"uri": (workspace / "b.txt").as_uri()})) == {
             "version": None,
             "changes": [],

@@ -210,6 +210,7 @@ def requests() -> Iterator[Golden]:
         "line": 1,
         "removed": 1,
         "added": ["print('您好 👋')"],
+        "state": "conflict",
         "itemId": "1",
         "number": 1,
         "count": 2,

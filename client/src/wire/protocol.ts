@@ -237,6 +237,8 @@ export interface ChangeInFile {
   readonly removed: number;
   /** The new lines, without line ends. */
   readonly added: readonly string[];
+  /** `conflict`: the user changed the lines too. The user's lines are `line` and `removed`. */
+  readonly state: "pending" | "conflict";
   /** The plan item that made it; `null`: none. */
   readonly itemId: string | null;
   /** Of the changes in its file, from 1. */
@@ -248,7 +250,7 @@ export interface ChangeInFile {
 export interface ChangesInFileResult {
   /** The version of the document that the lines belong to; `null`: it is not open, or has just changed again. */
   readonly version: number | null;
-  /** From top to bottom, for each session. Without conflicts, and without files that are decided as a whole. */
+  /** From top to bottom, for each session. Without files that are decided as a whole. */
   readonly changes: readonly ChangeInFile[];
 }
 

@@ -280,6 +280,8 @@ class ChangeInFileWire(TypedDict):
     """How many lines it replaces."""
     added: list[str]
     """The new lines, without line ends."""
+    state: Literal["pending", "conflict"]
+    """`conflict`: the user changed the lines too. The user's lines are `line` and `removed`."""
     itemId: str | None
     """The plan item that made it; `null`: none."""
     number: int
@@ -292,7 +294,7 @@ class ChangesInFileResult(TypedDict):
     version: int | None
     """The version of the document that the lines belong to; `null`: it is not open, or has just changed again."""
     changes: list[ChangeInFileWire]
-    """From top to bottom, for each session. Without conflicts, and without files that are decided as a whole."""
+    """From top to bottom, for each session. Without files that are decided as a whole."""
 
 
 class SavingParams(TypedDict):

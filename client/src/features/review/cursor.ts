@@ -288,7 +288,7 @@ export class ReviewCursor {
 
   /** Shows a change in the user's file, unless `isWanted` returns false by then; in a diff if the file does not show it. */
   private async showInFile({ sessionId, file, hunk }: ChangeLocation, isWanted = (): boolean => true): Promise<void> {
-    if (hunk && !isDecidedAsWhole(file) && hunk.state !== "conflict") {
+    if (hunk && !isDecidedAsWhole(file)) {
       const editor = await vscode.window.showTextDocument(vscode.Uri.parse(file.uri), { preview: true });
       await this.inline.update();
       const change = this.inline.changesIn(editor.document).find((each) => each.hunk === hunk.id);

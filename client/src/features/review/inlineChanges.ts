@@ -185,7 +185,12 @@ export class InlineChanges implements vscode.Disposable {
     });
   }
 
-  private labelOf({ sessionId, uri, number, count }: ChangeInFile): string {
+  private labelOf(change: ChangeInFile): string {
+    const position = this.positionOf(change);
+    return change.state === "conflict" ? t("Conflict: {0}", position) : position;
+  }
+
+  private positionOf({ sessionId, uri, number, count }: ChangeInFile): string {
     const files = this.store.reviewable.flatMap(({ id, edits }) => (edits?.files ?? []).map((file) => ({ id, file })));
     const index = files.findIndex(({ id, file }) => id === sessionId && file.uri === uri);
     if (files.length < 2) return t("Proposed change {0} of {1}", number, count);

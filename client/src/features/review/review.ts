@@ -3,6 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "../../state/decisions";
+import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "../../ui/folders";
 import {
@@ -35,6 +36,11 @@ interface Part {
   readonly shown: Edits | undefined;
 }
 
+/** How long the user has read a message before the same key may be the answer, in milliseconds. */
+const READING_TIME = 500;
+/** How long the same key may be the answer to a message, in milliseconds. */
+const ANSWER_TIME = 30_000;
+
 /** The server's refusal of a decision on something that has changed since it was shown (docs/protocol.md, Errors). */
 const STALE = -32801;
 
@@ -43,6 +49,8 @@ export class Review {
   private lastUndoOrRedo = Promise.resolve();
   /** The decisions that are being made, as JSON of session and target. */
   private readonly deciding = new Set<string>();
+  /** The conflict that the user was told about last, as JSON, and when. */
+  private told = { conflict: "", at: -Infinity };
 
   constructor(
     private readonly store: Store,
@@ -93,14 +101,17 @@ export class Review {
   /**
    * Makes a decision and shows what failed. Ignores a decision on a hunk or file that is already decided, and one on a
    * target for which another decision is in progress: VS Code still shows the CodeLens of a change for half a second
-   * after its decision. Returns undefined if the decision was not made.
+   * after its decision. An accept of a conflict only says what it would do; the second one does it. Returns undefined if
+   * the decision was not made.
    */
   async decide(decision: Decision, params: DecideParams, part?: Part): Promise<ReviewResult | undefined> {
     const key = JSON.stringify([params.sessionId, params.target]);
     if (this.deciding.has(key) || !this.isStillPending(params)) return undefined;
+    const replaces = decision === "accept" && this.isConflict(params);
+    if (replaces && !this.isAcceptedAgain(params)) return undefined;
     this.deciding.add(key);
     try {
-      return await this.decideOnce(decision, params, part);
+      return await this.decideOnce(decision, replaces ? { ...params, resolution: "proposed" } : params, part);
     } finally {
       this.deciding.delete(key);
     }
@@ -228,6 +239,28 @@ export class Review {
     return hunkOf(this.store, sessionId, target)?.state === "pending";
   }
 
+  /** Whether everything in the target is in conflict with the user's text, and nothing says which text is wanted. */
+  private isConflict({ sessionId, target, resolution }: DecideParams): boolean {
+    if (!("uri" in target) || resolution !== undefined) return false;
+    if ("hunk" in target) return hunkOf(this.store, sessionId, target)?.state === "conflict";
+    const file = fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path);
+    return file !== undefined && isAllInConflict(file);
+  }
+
+  /** Whether the user accepts a conflict again, with the same text of theirs. If not, tells them what that would do. */
+  private isAcceptedAgain({ sessionId, target }: DecideParams): boolean {
+    const file = "uri" in target ? fileOf(this.store.get(sessionId), vscode.Uri.parse(target.uri).path) : undefined;
+    if (!file) return false;
+    const conflict = JSON.stringify([sessionId, target, file.hunks.map((hunk) => hunk.conflict)]);
+    const [told, since] = [this.told.conflict === conflict, performance.now() - this.told.at];
+    if (told && since > READING_TIME && since < ANSWER_TIME) return true;
+    if (!told || since >= ANSWER_TIME) {
+      this.told = { conflict, at: performance.now() };
+      void showWarning(conflictText(relative(file.uri), file));
+    }
+    return false;
+  }
+
   /** Whether the target of a decision still exists. Always true if the target is not a hunk or a file. */
   private isStillPending({ sessionId, target }: DecideParams): boolean {
     if (!("uri" in target)) return true;
@@ -256,6 +289,17 @@ export class Review {
     }
     return "saved";
   }
+}
+
+function conflictText(name: string, file: FileEdits): string {
+  if (isDeletedByUser(file))
+    return t(
+      "{0}: You deleted this file. Accept again to restore it with the changes, or reject to keep it deleted.",
+      name,
+    );
+  return isDecidedAsWhole(file)
+    ? t("{0}: You changed this file. Accept again to use the proposal anyway, or reject to keep yours.", name)
+    : t("{0}: You changed these lines. Accept again to replace them with the proposal, or reject to keep yours.", name);
 }
 
 export function targetOf(
