@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failureSummary, plainOutput, plainSummary } from "../src/ui/text";
+import { acceptSummary, failureSummary, plainOutput, plainSummary } from "../src/ui/text";
 
 const CASES: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
@@ -74,4 +74,17 @@ test("each reason for failures is given once, with the names of the first files"
     "a, b and c: Gone. d: Shut.",
   );
   assert.equal(failureSummary(failed("Gone.", "a", "b", "c", "d")), "a, b and 2 other files: Gone.");
+});
+
+test("what was not accepted is one sentence, with each reason once", () => {
+  const failed = [
+    { name: "a.py", message: "you changed these lines" },
+    { name: "a.py", message: "you changed these lines" },
+    { name: "b.py", message: "you changed these lines" },
+    { name: "c.py", message: "c.py is read-only. Make it writable, then try again." },
+    { name: "d.py", message: "你没有确认。它仍是提议。" },
+  ];
+  const reasons = "a.py and b.py (you changed these lines), c.py is read-only, d.py (你没有确认)";
+  assert.equal(acceptSummary(34, failed), `34 files accepted, 4 not: ${reasons}`);
+  assert.equal(acceptSummary(0, failed.slice(2, 3)), "1 file not accepted: b.py (you changed these lines)");
 });

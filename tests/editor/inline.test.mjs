@@ -113,7 +113,7 @@ editorTest("the keys stop at a conflict, keep the user's lines or, pressed twice
   await page.press("Alt+k");
   await line(page, 2);
   await page.press("Alt+y");
-  await page.toast("long.md: You changed these lines. Accept again to replace them");
+  await page.toast("Accept again to replace your lines. Reject keeps them.");
   await shows("b0 mine");
   await page.until("the proposal", async () => {
     await page.press("Alt+y");

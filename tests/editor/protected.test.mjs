@@ -53,7 +53,9 @@ editorTest(
     // the accepted file disappears from the diff of all files while the question is open
     await page.until("the other file", async () => (await page.diffFiles()).join() === "tasks.json");
     await page.toastButton(`Accept “${TASKS}”?`, "Leave Pending");
-    await page.toast("you did not confirm it. It is still proposed.");
+    await page.toast(
+      "1 file accepted, 1 not: tasks.json (Not accepted: this file is protected, and you did not confirm it)",
+    );
     await page.until(
       "the question gone",
       async () => !(await page.toasts()).some(({ message }) => message.includes("Accept “")),

@@ -74,7 +74,7 @@ editorTest(
   "a character that the file's encoding cannot represent is not saved as `?`, and the other files are accepted",
   async ({ page, workspace }) => {
     await page.runCommand("Agent: Accept All");
-    await page.toast("arrow.ini has the encoding windows1252, which cannot represent →.");
+    await page.toast("not: arrow.ini has the encoding windows1252, which cannot represent →");
     const rows = await page.rows(VIEW, (all) => !lists("umlaut.ini")(all) && !lists("free.txt")(all));
     assert.ok(lists("arrow.ini")(rows));
     assert.equal(read(workspace, "arrow.ini"), BEFORE);

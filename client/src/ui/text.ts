@@ -1,6 +1,7 @@
 // Conversions of text: to the form that VS Code uses, and to short summaries.
 
 import { t } from "@vscode/l10n";
+import { countText } from "./format";
 import { lexer, type Token, type Tokens } from "marked";
 
 /** A message from the server for a notification or a view: without backticks. */
@@ -42,6 +43,30 @@ export function failureSummary(failed: readonly { readonly name: string; readonl
   for (const { name, message } of failed) byMessage.set(message, (byMessage.get(message) ?? new Set()).add(name));
   return [...byMessage].map(([message, names]) => `${listNames([...names])}: ${message}`).join(" ");
 }
+
+/**
+ * Says how many files were accepted, and which were not, by reason. Of a reason, only the first sentence is shown; the
+ * row of a file has all of it.
+ */
+export function acceptSummary(
+  accepted: number,
+  failed: readonly { readonly name: string; readonly message: string }[],
+): string {
+  const byReason = new Map<string, Set<string>>();
+  for (const { name, message } of failed) {
+    const reason = firstSentence(message);
+    byReason.set(reason, (byReason.get(reason) ?? new Set()).add(name));
+  }
+  const reasons = [...byReason].map(([reason, names]) =>
+    [...names].every((name) => reason.includes(name)) ? reason : `${listNames([...names])} (${reason})`,
+  );
+  const count = new Set(failed.map(({ name }) => name)).size;
+  return accepted > 0
+    ? t("{0} accepted, {1} not: {2}", countText(accepted, "file"), count, reasons.join(", "))
+    : t("{0} not accepted: {1}", countText(count, "file"), reasons.join(", "));
+}
+
+const firstSentence = (message: string): string => (/^.*?(?=\.(\s|$)|。|$)/.exec(message) ?? [message])[0];
 
 function listNames(names: readonly string[], limit = 3): string {
   const shown =

@@ -16,7 +16,7 @@ import {
 } from "../../wire/protocol";
 import type { Edits, FileEdits } from "../../wire/protocolStates";
 import { allWasShown } from "./staleness";
-import { failureSummary } from "../../ui/text";
+import { acceptSummary, failureSummary } from "../../ui/text";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
 import { fileOf, hunkOf, unsavedProposals } from "./diffUris";
@@ -133,6 +133,7 @@ export class Review {
       () => this.decideAsShown(decision, asked, shown),
       // no message if an earlier decision included this one
       () => this.isStillPending(params),
+      (done) => (decision === "accept" ? this.showRefused(sessionId, done) : showFailures(done)),
     );
     if (!result) return undefined;
     this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
@@ -216,6 +217,7 @@ export class Review {
   private async perform(
     request: () => Promise<ReviewResult>,
     isRelevant: () => boolean = () => true,
+    show: (result: ReviewResult) => unknown = showFailures,
   ): Promise<ReviewResult | undefined> {
     const result = await orShowWarning(async () => {
       try {
@@ -225,8 +227,29 @@ export class Review {
         throw error;
       }
     });
-    if (result && isRelevant()) showFailures(result);
+    if (result && isRelevant()) void show(result);
     return result;
+  }
+
+  /** Shows what was not accepted. Of several files, says so in one sentence, with a button that opens the first one. */
+  private async showRefused(sessionId: string, result: ReviewResult): Promise<void> {
+    const refused = failuresIn(result);
+    const files = new Set(result.outcomes.map(({ uri }) => uri));
+    const [first] = refused;
+    if (!first || files.size < 2) {
+      showFailures(result);
+      return;
+    }
+    const failed = refused.map(({ uri, outcome, message }) => {
+      const file = fileOf(this.store.get(sessionId), vscode.Uri.parse(uri).path);
+      const reason = file && isDeletedByUser(file) ? t("you deleted it") : t("you changed these lines");
+      return { name: relative(uri).split("/").at(-1) ?? "", message: outcome === "conflict" ? reason : message };
+    });
+    const accepted = files.size - new Set(refused.map(({ uri }) => uri)).size;
+    const show = t("Show");
+    if ((await showWarning(acceptSummary(accepted, failed), show)) !== show) return;
+    const target = first.hunk === null ? { uri: first.uri } : { uri: first.uri, hunk: first.hunk };
+    await vscode.commands.executeCommand("fairlead.showChange", { sessionId, target });
   }
 
   /**
@@ -256,7 +279,7 @@ export class Review {
     if (told && since > READING_TIME && since < ANSWER_TIME) return true;
     if (!told || since >= ANSWER_TIME) {
       this.told = { conflict, at: performance.now() };
-      void showWarning(conflictText(relative(file.uri), file));
+      void showWarning(conflictText(file));
     }
     return false;
   }
@@ -291,15 +314,10 @@ export class Review {
   }
 }
 
-function conflictText(name: string, file: FileEdits): string {
-  if (isDeletedByUser(file))
-    return t(
-      "{0}: You deleted this file. Accept again to restore it with the changes, or reject to keep it deleted.",
-      name,
-    );
-  return isDecidedAsWhole(file)
-    ? t("{0}: You changed this file. Accept again to use the proposal anyway, or reject to keep yours.", name)
-    : t("{0}: You changed these lines. Accept again to replace them with the proposal, or reject to keep yours.", name);
+function conflictText(file: FileEdits): string {
+  if (isDeletedByUser(file)) return t("Accept again to restore the file. Reject keeps it deleted.");
+  if (isDecidedAsWhole(file)) return t("Accept again to replace your file. Reject keeps it.");
+  return t("Accept again to replace your lines. Reject keeps them.");
 }
 
 export function targetOf(
@@ -330,8 +348,11 @@ function hunksIn(target: Target): { uri: string; hunk: string }[] {
 const hasOutcome = (result: ReviewResult | undefined, wanted: Outcome["outcome"]): boolean =>
   result?.outcomes.some(({ outcome }) => outcome === wanted) ?? false;
 
+const failuresIn = ({ outcomes }: ReviewResult): readonly Outcome[] =>
+  outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
+
 function showFailures(result: ReviewResult): void {
-  const failed = result.outcomes.filter(({ outcome }) => outcome === "failed" || outcome === "conflict");
+  const failed = failuresIn(result);
   if (failed.length === 0) return;
   void showWarning(failureSummary(failed.map(({ uri, message }) => ({ name: relative(uri), message }))));
 }
