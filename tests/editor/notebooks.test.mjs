@@ -52,6 +52,7 @@ editorTest("the diff of a notebook shows its text, and the keys go from change t
   await page.showContainer("Fairlead");
   await runTask(page, "Change the notebooks");
   await page.toast("Proposed.");
+  await page.toggleRow(VIEW, "chart.ipynb");
   await page.clickRow(VIEW, `Line ${lineOf("first")}`);
   await page.tab("chart.ipynb (proposed)");
   await page.diffLines("modified", { wanted: shows("FIRST") });

@@ -42,11 +42,14 @@ editorTest(
     await page.insertText("Change many files");
     await page.press("Enter");
     await page.toast("Proposed.");
-    await page.rows(VIEW); // VS Code takes the focus away from the text of an empty view when its rows arrive
+    // VS Code takes the focus away from the text of an empty view when its rows arrive
+    const rows = await page.rows(VIEW);
+    assert.ok(rows.every(({ level }) => level === 1));
     await page.typeCommand("Fairlead: Focus on Proposed Changes View");
     await focusInList(page);
     const began = performance.now();
     await page.press("Alt+j");
+    await page.rows(VIEW, (all) => all.some(({ label, selected }) => label === "Line 2" && selected));
     for (const [index, file] of FILES.entries()) {
       await page.tab(`${file} (proposed)`);
       await page.editorFocus();

@@ -28,7 +28,12 @@ const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"
 const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
+/** In a list of more files than this, files are collapsed at first. */
+const MANY_FILES = 10;
+
 export class EditsView extends StoreTree<EditRow> {
+  /** Whether the files of this review were too many to expand all. Their number falls with each decision. */
+  private isLong = false;
   /** The id of the row that was selected last for the cursor of the editor. */
   private followed = "";
   /** The last use of the selection in the queue: `focusedRow` reads and changes it. */
@@ -42,8 +47,9 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   getTreeItem(row: EditRow): TreeItem {
-    const item = treeItem(textsOf(row), collapsibleState(row));
-    item.id = rowId(row);
+    const item = treeItem(textsOf(row), collapsibleState(row, this.isLong));
+    // VS Code applies the state of a row only when it first gets the id, so that what the user folds stays
+    item.id = this.isLong && row.kind === "file" ? `${rowId(row)} long` : rowId(row);
     item.contextValue = contextValue(row);
     switch (row.kind) {
       case "check":
@@ -107,6 +113,8 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   protected rows(row: EditRow | undefined): EditRow[] {
+    const files = pendingFiles(this.store.reviewable);
+    if (files === 0 || files > MANY_FILES) this.isLong = files > 0;
     return childRows(this.store.reviewable, row, relative);
   }
 
@@ -142,9 +150,11 @@ function textsOf(row: EditRow): RowTexts {
   }
 }
 
-function collapsibleState(row: EditRow): vscode.TreeItemCollapsibleState {
-  const isParent = row.kind === "session" || (row.kind === "file" && !isDecidedAsWhole(row.file));
-  return isParent ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None;
+function collapsibleState(row: EditRow, isLong: boolean): vscode.TreeItemCollapsibleState {
+  const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+  if (row.kind === "session") return Expanded;
+  if (row.kind !== "file" || isDecidedAsWhole(row.file)) return None;
+  return isLong ? Collapsed : Expanded;
 }
 
 /**
