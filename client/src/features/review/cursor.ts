@@ -47,6 +47,8 @@ interface ShownDiff {
   readonly file: FileEdits;
 }
 
+/** How long VS Code may need to draw the changes of a file, in milliseconds. */
+const DRAWING = 3000;
 /** How long a pressed key waits for the effect of the one before it, in milliseconds. */
 const MAX_WAIT = 5000;
 
@@ -290,11 +292,13 @@ export class ReviewCursor {
   private async showInFile({ sessionId, file, hunk }: ChangeLocation, isWanted = (): boolean => true): Promise<void> {
     if (hunk && !isDecidedAsWhole(file)) {
       const editor = await vscode.window.showTextDocument(vscode.Uri.parse(file.uri), { preview: true });
+      const isDrawn = this.inline.changesIn(editor.document).length > 0;
       await this.inline.update();
       const change = this.inline.changesIn(editor.document).find((each) => each.hunk === hunk.id);
       if (!isWanted()) return;
       if (change) {
-        reveal(editor, change);
+        if (isDrawn) reveal(editor, change);
+        else revealWhileDrawn(editor, change);
         return;
       }
     }
@@ -393,6 +397,20 @@ function reveal(editor: vscode.TextEditor, change: ChangeInFile): void {
   editor.selection = new vscode.Selection(line, 0, line, 0);
   const last = line + change.removed + change.added.length;
   editor.revealRange(new vscode.Range(line, 0, last, 0), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** Shows a change of a file that was just opened: VS Code draws the new lines of the changes above it later. */
+function revealWhileDrawn(editor: vscode.TextEditor, change: ChangeInFile): void {
+  reveal(editor, change);
+  const line = cursorLine(change);
+  const listener = vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => {
+    if (textEditor !== editor) return;
+    if (editor.selection.active.line === line) reveal(editor, change);
+    else listener.dispose();
+  });
+  setTimeout(() => {
+    listener.dispose();
+  }, DRAWING);
 }
 
 function hunkTarget({ side: { item }, file }: ShownDiff): Target | undefined {
