@@ -241,7 +241,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
     acceptNeeded: () => smallestSets.accept(),
-    undoReview: () => cursor.undoOrRedo("undo"),
+    undoReview: (options?: vscode.TextDocumentShowOptions) => cursor.undoOrRedo("undo", options?.preserveFocus),
     redoReview: () => cursor.undoOrRedo("redo"),
     restartServer: () => agent.restart(),
     showLog: () => {

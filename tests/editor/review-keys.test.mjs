@@ -101,6 +101,15 @@ editorTest("in the diff, the keys decide on the change at the cursor or on the f
   await page.until("the file on disk", () => disk(workspace, "keys.txt") === changed("three", "nine"));
   await page.tab("rest.txt (proposed)");
   await line(page, 5);
+  // the diff replaces the one that has the focus, and gets it
+  await page.press("Alt+u");
+  await page.tab("keys.txt (proposed)");
+  await line(page, 9);
+  await page.editorFocus();
+  await page.press("Shift+Alt+y");
+  await page.until("the file on disk", () => disk(workspace, "keys.txt") === changed("three", "nine"));
+  await page.tab("rest.txt (proposed)");
+  await line(page, 5);
   await page.press("Alt+j");
   await page.tab("tree.txt (proposed)");
 });

@@ -191,8 +191,11 @@ export class ReviewCursor {
       await this.diffs.open(location.sessionId, location.file, location.hunk);
   }
 
-  /** Undoes or redoes a decision, and shows the changes that are proposed again. */
-  async undoOrRedo(direction: Direction): Promise<void> {
+  /**
+   * Undoes or redoes a decision, and shows the changes that are proposed again. A diff gets the focus unless
+   * `preserveFocus` is true, as it may replace the one that has the focus.
+   */
+  async undoOrRedo(direction: Direction, preserveFocus = false): Promise<void> {
     const keyOf = ({ sessionId, file, hunk }: ChangeLocation): string => [sessionId, file.uri, hunk?.id].join(" ");
     const before = new Set(changeLocations(this.store.reviewable).map(keyOf));
     await this.review[direction]();
@@ -202,7 +205,7 @@ export class ReviewCursor {
     // several files are only opened for a user who is looking at one
     const isOneFile = back.every(({ file }) => file.uri === first.file.uri);
     if (this.shownFile()) await this.showInFile(first);
-    else if (isOneFile || this.shown()) await this.diffs.open(first.sessionId, first.file, first.hunk, true);
+    else if (isOneFile || this.shown()) await this.diffs.open(first.sessionId, first.file, first.hunk, preserveFocus);
   }
 
   private isConfirmed(): boolean {
