@@ -80,7 +80,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCodeAnswers(client);
   });
   const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined);
-  const chosenModels = new ChosenModels(store, agent);
+  const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
   const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker);
   const setUp = (): Promise<void> => setUpModel(modelAccess, agent, errorHelp);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   accessRows,
   effortChoices,
+  modelNameProblem,
   modelRows,
   pickerRows,
   type AccessRow,
@@ -20,6 +21,7 @@ const endpoint = (name: string, known: Partial<Endpoint> = {}): Endpoint => {
     title: name.toUpperCase(),
     local: false,
     needsKey: false,
+    keyRefusal: "",
     problem: "",
     answers: true,
     models: [],
@@ -125,6 +127,14 @@ test("the set-up offers the endpoints that Fairlead knows, and first what answer
   assert.deepEqual(shown(found), ["# Ready to use", "Ollama", "Work", ...rest]);
   const [, ollama, work] = found as readonly { description?: string }[];
   assert.deepEqual([ollama?.description, work?.description], ["2 models", "only"]);
+});
+
+test("a text that looks like an API key is no name of a model", () => {
+  const keys = ["sk-local", " sk-ant-api03-x ", "AIzaSyx", "gsk_x", "xai-1", "0123456789abcdef0123456789abcdef"];
+  for (const key of keys) assert.match(modelNameProblem(key) ?? "", /^This looks like an API key/, key);
+  const names = ["gpt-6.1-sol", "us.anthropic.claude-x-v1:0", "vendor/a", "ft:gpt-6:org::x", "small", "skylark-2", ""];
+  const long = "claude-sonnet-5-5-20260901-with-thinking";
+  for (const name of [...names, long]) assert.equal(modelNameProblem(name), undefined, name);
 });
 
 test("a model of a list is chosen only at its endpoint", () => {

@@ -439,41 +439,6 @@ editorTest("a new session begins empty, and earlier sessions remain with what wa
   await inView(page, "textarea").fill("");
 });
 
-editorTest("the model below the prompt and its effort are chosen from a list", async ({ page }) => {
-  await page.runCommand("Agent: New Session");
-  const model = inView(page, "button[data-action=chooseModel]");
-  const shows = (text) => page.until(`the model "${text}"`, async () => (await model.innerText()) === text);
-  const choose = async (label) => {
-    await model.click();
-    await page.pick(label, { title: "Agent: Choose Model" });
-  };
-  const chooseByName = async (name) => {
-    await choose("Other Model...");
-    await page.until("the question for the name", async () =>
-      (await page.quickInput()).message.startsWith("The model's name"),
-    );
-    await page.fillInput(name);
-  };
-  const before = await page.until("the model of the next task", async () => {
-    const text = await model.innerText();
-    return !text.startsWith("replay") && text !== "Choose Model" && text;
-  });
-  await choose("Effort...");
-  await page.pick("High", { title: "Agent: Choose Model" });
-  await shows(`${before} · High`);
-  await chooseByName("my-model");
-  await shows("my-model · High");
-  await page.statusItem("fairlead.model", ({ text }) => text === "my-model · High");
-  await chooseByName(before);
-  await shows(`${before} · High`);
-  await choose("Effort...");
-  await page.pick("The model's default", { title: "Agent: Choose Model" });
-  await shows(before);
-  await page.runCommand("Fairlead: Focus on Sessions View");
-  await page.clickRow("Sessions", "Greet me `politely`");
-  await appears(page, ".answer", "It shows a red square.");
-});
-
 const AXE = fs.readFileSync(path.join(ROOT, "node_modules/axe-core/axe.min.js"), "utf8");
 const THEMES = {
   "vscode-dark": { colorScheme: "dark", forcedColors: "none" },

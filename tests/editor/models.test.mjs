@@ -174,12 +174,43 @@ test("a local server that answers is named first, and the picker chooses, tries 
     assert.equal(work.requests.at(-1).model, "work-1");
     await page.runCommand("Agent: New Session");
     await page.statusItem("fairlead.model", ({ text }) => text === "large");
+    await chooseBelowPrompt(page);
   });
 });
+
+/** Chooses the model of new sessions and its effort with the button below the prompt of the conversation. */
+async function chooseBelowPrompt(page) {
+  await page.runCommand("Agent: Show Conversation");
+  const model = page.webview().locator("button[data-action=chooseModel]");
+  const shows = async (text) => {
+    await page.until(`the model "${text}"`, async () => (await model.innerText()) === text);
+    await page.statusItem("fairlead.model", (item) => item.text === text);
+  };
+  const chooseBelow = async (label) => {
+    await model.click();
+    await page.fillInput(label, { title: PICKER, accept: false }); // the list is long
+    await page.pick(label, { title: PICKER });
+  };
+  await shows("large");
+  await chooseBelow("Effort...");
+  await page.pick("High", { title: PICKER });
+  await shows("large · High");
+  await chooseBelow("Other Model...");
+  await type(page, "sk-a-key", PICKER);
+  await page.until("why it is refused", async () =>
+    (await page.quickInput(PICKER)).message.startsWith("This looks like an API key"),
+  );
+  await page.fillInput("my-model", { title: PICKER });
+  await shows("my-model · High");
+  await chooseBelow("Effort...");
+  await page.pick("The model's default", { title: PICKER });
+  await shows("my-model");
+}
 
 test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of them needs", async (context) => {
   const azure = await listingServer({ key: "a-key", models: [{ id: "my-deployment" }], root: "/openai/v1" });
   const gateway = await listingServer({ models: [{ id: "ours" }, { id: "theirs" }] });
+  const locked = await listingServer({ key: "right", models: [{ id: "locked" }] });
   const router = await listingServer({ key: "sk-or-v1-mine", models: [{ id: "vendor/a" }, { id: "vendor/b" }] });
   const settings = { "fairlead.endpoints": { openrouter: { baseUrl: router.url } } };
   await inEditor({ name: "kinds-of-access", workspace: { a: "" }, settings }, async ({ page }) => {
@@ -214,6 +245,32 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     await page.until("the address to correct", async () => (await page.quickInput(SET_UP)).value === gateway.url);
     await page.press("Escape");
     assert.ok(gateway.requests.every(({ key }) => key !== "a-key"));
+
+    const address = new URL(locked.url).host;
+    const openLocked = async () => {
+      await page.runCommand("Agent: Set Up Model...");
+      await page.pick("Another Address...", { title: SET_UP });
+      await type(page, locked.url, SET_UP);
+    };
+    const asksForKey = (wanted) =>
+      page.until("the box for the key", async () => {
+        const { message, isPassword } = await page.quickInput(SET_KEY);
+        assert.ok(isPassword);
+        return message.startsWith(wanted);
+      });
+    const refused = "The API key was refused. (401: Incorrect API key provided.)";
+    await openLocked();
+    await asksForKey(`The API key for ${address}. Saved in VS Code's secret storage. (Press`);
+    await page.fillInput("wrong", { title: SET_KEY });
+    await asksForKey(`${refused} The API key for ${address}. Saved in VS Code's secret storage. Leave it empty`);
+    await picture(page, "refused-key");
+    await page.statusItem("fairlead.model", ({ text }) => text === "ours");
+    await page.press("Escape");
+    await openLocked();
+    await asksForKey(refused);
+    await page.fillInput("right", { title: SET_KEY });
+    await page.toast("locked answers.");
+    await done("locked");
 
     const openRouter = [
       [choose, "OpenRouter", SET_UP],

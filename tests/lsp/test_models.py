@@ -34,6 +34,7 @@ async def test_the_models_of_each_endpoint_are_listed(workspace: Path) -> None:
                 "title": "Work",
                 "local": True,
                 "needsKey": False,
+                "keyRefusal": "",
                 "problem": "",
                 "answers": True,
                 "models": [
@@ -79,14 +80,18 @@ async def test_a_server_that_cannot_be_asked_is_a_row_with_the_reason(workspace:
         async with Client(workspace, settings=work(server.url, api="chat")) as client:
             refused = by_name(await client.request("agent/models", {}))["work"]
             assert "“Agent: Set API Key” or WORK_KEY" in refused["problem"] and refused["models"] == []
-            assert refused["needsKey"]
+            assert refused["needsKey"] and refused["keyRefusal"] == ""
             await client.request("agent/credentials", {"keys": {"work": "wrong"}})
             refused = by_name(await client.request("agent/models", {}))["work"]
             assert not refused["needsKey"] and refused["problem"].startswith("The API key was refused.")
-            assert refused["answers"]
+            assert refused["answers"] and refused["keyRefusal"].startswith("401: ")
+            await client.request("agent/credentials", {"keys": {"work": "a key"}})
+            refused = by_name(await client.request("agent/models", {}))["work"]
+            assert refused["keyRefusal"] == "It contains invalid characters."
             await client.request("agent/credentials", {"keys": {"work": "k"}})
             listed = by_name(await client.request("agent/models", {}))["work"]
             assert (listed["problem"], [each["name"] for each in listed["models"]]) == ("", ["small", "large"])
+            assert listed["keyRefusal"] == ""
 
 
 async def test_a_session_asks_the_model_that_was_chosen_for_it(workspace: Path, storage: Path) -> None:

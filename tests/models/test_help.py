@@ -44,14 +44,15 @@ def test_a_keys_form_tells_its_provider(key: str, owner: str) -> None:
 def test_a_refused_key_of_another_provider_is_recognized_and_not_quoted() -> None:
     """The message names the provider, and contains no part of the key. A right key that is refused has no owner."""
     failed = refusal(replace(OPENAI, api_key="sk-or-v1-abcdef"), 401, "Incorrect API key provided.")
-    assert (failed.kind, failed.help) == ("auth", Help(key_endpoint="openrouter"))
+    refused = "401: Incorrect API key provided."
+    assert (failed.kind, failed.help) == ("auth", Help(key_endpoint="openrouter", key_refusal=refused))
     assert (
         "it is a key of OpenRouter. Use OpenRouter, or set another key with “Agent: Set API Key” or K."
         in failed.message
     )
     assert "sk-or" not in failed.message and "abcdef" not in failed.message
     failed = refusal(OPENAI, 401, "Incorrect API key provided.")
-    assert (failed.kind, failed.help) == ("auth", Help())
+    assert (failed.kind, failed.help) == ("auth", Help(key_refusal=refused))
     assert "The API key was refused. Set another one" in failed.message
 
 

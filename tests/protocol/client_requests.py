@@ -180,8 +180,8 @@ def requests() -> Iterator[Golden]:
     yield _asks("models.params", wire.MODELS, {"sessionId": SESSION, "refresh": True, "ask": ["work"]})
     listed = ListedModel("模型-1", "模型 1", ModelFacts(32768, Price(0.5, 0.05, 0.5, 2.0), ("low", "high")), tools=True)
     groups = [
-        EndpointModels("work", "公司", True, False, "", True, (listed,)),
-        EndpointModels("openai", "OpenAI", False, True, "No connection.", False, (ListedModel("m", "m"),)),
+        EndpointModels("work", "公司", True, False, "", "", True, (listed,)),
+        EndpointModels("openai", "OpenAI", False, True, "401: no", "No connection.", False, (ListedModel("m", "m"),)),
     ]
     models = {
         "endpoints": list(map(convert.endpoint_models, groups)),

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import type { RunError } from "../wire/protocol";
-import { endpointTitle, PRESETS } from "./modelRows";
+import { presetTitle, PRESETS } from "./modelRows";
 
 export type ErrorAction =
   | { readonly kind: "useModel"; readonly model: string }
@@ -61,7 +61,7 @@ export function actionLabel(action: ErrorAction): string {
     case "useModel":
       return t("Use {0}", action.model);
     case "useKeyOf":
-      return t("Use {0}", endpointTitle(action.endpoint));
+      return t("Use {0}", presetTitle(action.endpoint));
     case "openAccount":
       return t("Add Credit");
     case "setKey":

@@ -22,8 +22,8 @@ import { NotStarted } from "./errors";
 import {
   accessRows,
   endpointOfKey,
-  endpointTitle,
   LOCAL_ENDPOINTS,
+  modelNameProblem,
   modelRows,
   presetAt,
   PRESETS,
@@ -31,7 +31,7 @@ import {
   type AccessRow,
 } from "./modelRows";
 import type { AgentServer } from "./server";
-import { configuredEndpoint, takesKey } from "./settings";
+import { configuredEndpoint, endpointTitle, ownEndpoints, takesKey } from "./settings";
 
 const TITLE = t("Agent: Set Up Model");
 const ICONS: Readonly<Record<AccessRow["kind"], string>> = {
@@ -44,8 +44,15 @@ const ICONS: Readonly<Record<AccessRow["kind"], string>> = {
   cloud: "cloud",
 };
 
+/** A model and its endpoint. */
+type Choice = Pick<ChosenModel, "endpoint" | "model">;
+
 export class ModelAccess implements vscode.Disposable {
   private lastKnown = true;
+  /** How many calls of `ask` have not ended yet: a box that opens closes another one. */
+  private asking = 0;
+  /** Resolves when the settings are again as they were before the boxes that the user has closed. */
+  private restored: Promise<void> = Promise.resolve();
   private readonly changed = new vscode.EventEmitter<void>();
   /** Fires after `isSet` may have changed. */
   readonly onDidChange = this.changed.event;
@@ -68,6 +75,11 @@ export class ModelAccess implements vscode.Disposable {
   /** Whether access was configured when that was last checked. True before the first check. */
   get isSet(): boolean {
     return this.lastKnown;
+  }
+
+  /** Whether the user is being asked. The settings may then name an endpoint that has yet to be confirmed. */
+  get isAsking(): boolean {
+    return this.asking > 0;
   }
 
   dispose(): void {
@@ -95,15 +107,19 @@ export class ModelAccess implements vscode.Disposable {
 
   /**
    * Asks for the API key of the endpoint. An empty one removes the key. Returns the endpoint whose key was set, which is
-   * another one if the user prefers the provider to which the key belongs; undefined if none was set.
+   * another one if the user prefers the provider to which the key belongs; undefined if none was set. `refusal`: what
+   * the endpoint's server said when it refused the key until now.
    */
-  async setApiKey(endpoint = configuredEndpoint()): Promise<string | undefined> {
-    const saved = t("Saved in VS Code's secret storage. Leave it empty to remove the key.");
+  async setApiKey(endpoint = configuredEndpoint(), refusal = ""): Promise<string | undefined> {
+    const isSaved = (await savedKeys(this.secrets))[endpoint] !== undefined;
     const { endpoint: named, baseUrl } = accessSettings();
     const isAddress = named === "" && baseUrl !== "" && endpoint === DEFAULT_ENDPOINT;
-    const where = isAddress ? baseUrl : endpointTitle(endpoint);
-    const prompt = t("The API key for {0}. {1}", where, saved);
-    const texts = { title: t("Agent: Set API Key"), prompt };
+    const prompt = [
+      refusal && t("The API key was refused. ({0})", refusal),
+      t("The API key for {0}. Saved in VS Code's secret storage.", endpointTitle(endpoint)),
+      isSaved && t("Leave it empty to remove the key."),
+    ];
+    const texts = { title: t("Agent: Set API Key"), prompt: prompt.filter(Boolean).join(" ") };
     const key = (await askForText(texts, { password: true, ignoreFocusOut: true }))?.trim();
     if (key === undefined) return undefined;
     const owner = isAddress ? endpoint : await chooseOwner(key, endpoint);
@@ -118,7 +134,7 @@ export class ModelAccess implements vscode.Disposable {
    * default. If the settings use the former, they use the latter from then on. Returns the model; undefined if the user
    * closes a box.
    */
-  async useKeyOf(endpoint: string, former: string): Promise<Pick<ChosenModel, "endpoint" | "model"> | undefined> {
+  async useKeyOf(endpoint: string, former: string): Promise<Choice | undefined> {
     const key = (await savedKeys(this.secrets))[former];
     if (key !== undefined && endpointOfKey(key) === endpoint) {
       await saveKey(this.secrets, endpoint, key);
@@ -127,12 +143,12 @@ export class ModelAccess implements vscode.Disposable {
       return undefined;
     }
     const isDefault = former === configuredEndpoint();
-    const model = PRESETS[endpoint]?.model ?? (await this.pickModelOf(endpoint));
-    if (model === undefined) return undefined;
-    if (isDefault) await apply({ endpoint, model });
+    const chosen = await this.modelOf(endpoint);
+    if (!chosen) return undefined;
+    if (isDefault) await apply(chosen);
     await this.server.sendApiKey();
-    await this.server.ensurePackages(endpoint);
-    return { endpoint, model };
+    await this.server.ensurePackages(chosen.endpoint);
+    return chosen;
   }
 
   /**
@@ -140,18 +156,30 @@ export class ModelAccess implements vscode.Disposable {
    * settings are then as before.
    */
   async ask(placeholder = t("Choose how to reach a model. Your task then runs.")): Promise<boolean> {
+    this.asking += 1;
+    try {
+      const row = await this.pickAccess(placeholder);
+      await this.restored;
+      return row !== undefined && (await this.tryConfigure(row));
+    } finally {
+      this.asking -= 1;
+      this.changed.fire();
+    }
+  }
+
+  /** Configures a kind of access. If the user closes a box, restores the settings and returns false. */
+  private async tryConfigure(row: AccessRow): Promise<boolean> {
     const [before, endpoints] = [accessSettings(), ownEndpoints()];
-    const row = await this.pickAccess(placeholder);
     let isDone = false;
     try {
-      isDone = row !== undefined && (await this.configure(row));
+      isDone = await this.configure(row);
     } catch (error) {
       // the user has seen why the server could not start
       if (!(error instanceof NotStarted)) throw error;
     } finally {
       if (!isDone) {
-        await write(before);
-        await writeEndpoints(endpoints);
+        this.restored = write(before).then(() => writeEndpoints(endpoints));
+        await this.restored;
       }
     }
     return isDone;
@@ -280,7 +308,17 @@ export class ModelAccess implements vscode.Disposable {
   }
 
   private async chooseModelOf(endpoint: string): Promise<boolean> {
-    return saveModel(await this.pickModelOf(endpoint));
+    const chosen = await this.pickModelOf(endpoint);
+    if (!chosen) return false;
+    if (chosen.endpoint === endpoint) await write({ ...accessSettings(), model: chosen.model });
+    else await apply(chosen);
+    return true;
+  }
+
+  /** The default model of an endpoint. If it has none, lets the user choose. */
+  private modelOf(endpoint: string): Promise<Choice | undefined> {
+    const model = PRESETS[endpoint]?.model;
+    return model === undefined ? this.pickModelOf(endpoint) : Promise.resolve({ endpoint, model });
   }
 
   private async listed(endpoint: string): Promise<Endpoint | undefined> {
@@ -289,21 +327,30 @@ export class ModelAccess implements vscode.Disposable {
     return endpoints.find(({ name }) => name === endpoint);
   }
 
-  /** Lets the user choose a model of an endpoint whose settings are applied. If the server lists none, asks for the name. */
-  private async pickModelOf(endpoint: string): Promise<string | undefined> {
+  /**
+   * Lets the user choose a model of an endpoint whose settings are applied. If the server lists none, asks for the name.
+   * If the server wants a key or refuses it, asks for one first. It may turn out to be that of another endpoint.
+   */
+  private async pickModelOf(endpoint: string): Promise<Choice | undefined> {
     const group = await this.listed(endpoint);
-    if (group?.needsKey) return (await this.setApiKey(endpoint)) === undefined ? undefined : this.pickModelOf(endpoint);
+    if (group?.needsKey || group?.keyRefusal) {
+      const owner = await this.setApiKey(endpoint, group.keyRefusal);
+      if (owner === undefined) return undefined;
+      return owner === endpoint ? this.pickModelOf(endpoint) : this.modelOf(owner);
+    }
     const models = group?.problem === "" ? modelRows(group, undefined) : [];
     const [only] = models;
-    if (only && models.length === 1) return only.model;
+    if (only && models.length === 1) return { endpoint, model: only.model };
     if (models.length > 0) {
       const other = { label: t("Other Model..."), icon: "edit", model: undefined };
       const placeholder = t("Choose a model.");
       const row = await pick([...models, other], { title: TITLE, placeholder }, true);
-      if (row?.model !== undefined || !row) return row?.model;
+      if (!row) return undefined;
+      if (row.model !== undefined) return { endpoint, model: row.model };
     }
     const question = t("The model's name, as the server knows it.");
-    return askModel([group?.problem ?? "", question].filter(Boolean).join(" "));
+    const model = await askModel([group?.problem ?? "", question].filter(Boolean).join(" "));
+    return model === undefined ? undefined : { endpoint, model };
   }
 }
 
@@ -334,15 +381,9 @@ async function chooseOwner(key: string, endpoint: string): Promise<string | unde
 }
 
 async function askModel(prompt: string): Promise<string | undefined> {
-  const input = { value: accessSettings().model, ignoreFocusOut: true };
+  const input = { value: accessSettings().model, problem: modelNameProblem, ignoreFocusOut: true };
   const model = await askForText({ title: TITLE, prompt }, input);
   return model?.trim() === "" ? undefined : model?.trim();
-}
-
-async function saveModel(model: string | undefined): Promise<boolean> {
-  if (model === undefined) return false;
-  await write({ ...accessSettings(), model });
-  return true;
 }
 
 function accessSettings(): Record<"endpoint" | "baseUrl" | "model", string> {
@@ -353,10 +394,6 @@ function accessSettings(): Record<"endpoint" | "baseUrl" | "model", string> {
     model: settings.get("model", ""),
   };
 }
-
-/** The setting `fairlead.endpoints`: the user's own endpoints, and changes to those that Fairlead knows. */
-const ownEndpoints = (): Readonly<Record<string, { readonly title?: string; readonly baseUrl?: string }>> =>
-  vscode.workspace.getConfiguration("fairlead").get("endpoints", {});
 
 async function writeEndpoints(wanted: ReturnType<typeof ownEndpoints>): Promise<void> {
   if (isDeepStrictEqual(wanted, ownEndpoints())) return;

@@ -10,8 +10,9 @@ import { askForText, pick, pickBox, showBriefly, showRows, type PickButton, type
 import type { ChosenModels } from "./chosenModels";
 import { messageOf, showFailure } from "./errors";
 import type { ModelAccess } from "./modelAccess";
-import { effortChoices, endpointTitle, pickerRows, type ModelRow, type PickerRow } from "./modelRows";
+import { effortChoices, modelNameProblem, pickerRows, type ModelRow, type PickerRow } from "./modelRows";
 import type { AgentServer } from "./server";
+import { endpointTitle } from "./settings";
 
 const TITLE = t("Agent: Choose Model");
 /** The search in the settings editor for the settings that decide which model answers. */
@@ -78,8 +79,7 @@ export class ModelPicker {
         return effort !== undefined && this.use({ ...current, effort });
       }
       case "other": {
-        const prompt = t("The model's name, as {0} knows it.", endpointTitle(current.endpoint));
-        const model = (await askForText({ title: TITLE, prompt }, { value: current.model }))?.trim() ?? "";
+        const model = await askModel(current.endpoint, current.model);
         return model !== "" && this.use({ ...current, model });
       }
       case "key":
@@ -114,8 +114,7 @@ export class ModelPicker {
     if (chosen === again || (chosen === key && (await this.access.setApiKey(endpoint)))) return this.chooseAgain();
     if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", MODEL_SETTINGS);
     if (chosen !== name) return false;
-    const prompt = t("The model's name, as {0} knows it.", endpointTitle(endpoint));
-    const model = (await askForText({ title: TITLE, prompt }))?.trim() ?? "";
+    const model = await askModel(endpoint);
     return model !== "" && this.use({ endpoint, model });
   }
 
@@ -258,6 +257,12 @@ export class ModelPicker {
       return { works: false, message: messageOf(error) };
     }
   }
+}
+
+/** Asks for the name of a model of an endpoint. Returns an empty text if the user closes the box. */
+async function askModel(endpoint: string, value = ""): Promise<string> {
+  const prompt = t("The model's name, as {0} knows it.", endpointTitle(endpoint));
+  return (await askForText({ title: TITLE, prompt }, { value, problem: modelNameProblem }))?.trim() ?? "";
 }
 
 function shownRow(row: PickerRow, tried: ReadonlyMap<string, Tried>, buttons: readonly PickButton[]): ShownRow {

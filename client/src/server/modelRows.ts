@@ -45,6 +45,18 @@ export function endpointOfKey(key: string): string | undefined {
   return found?.[0];
 }
 
+/** What most keys begin with, whoever has given them out. */
+const KEY_PREFIX = /^(sk|pk|xai|key|api)[-_]/i;
+/** A long text of letters and digits only, as other keys are. Long names of models have separators. */
+const RANDOM_TEXT = /^[A-Za-z0-9]{32,}$/;
+
+/** Returns a message for the user if the typed name of a model is rather an API key; undefined if it is not. */
+export function modelNameProblem(text: string): string | undefined {
+  const typed = text.trim();
+  const isKey = endpointOfKey(typed) !== undefined || KEY_PREFIX.test(typed) || RANDOM_TEXT.test(typed);
+  return isKey ? t("This looks like an API key, not like a model's name.") : undefined;
+}
+
 interface Heading {
   readonly kind: "heading";
   readonly label: string;
@@ -144,7 +156,7 @@ function usedRow(used: ChosenModel, endpoints: readonly Endpoint[], chosen: Chos
     isChosen: used.endpoint === chosen.endpoint && used.model === chosen.model,
     isRecent: true,
     label: modelName(used.model),
-    description: [group?.title ?? endpointTitle(used.endpoint), facts].filter(Boolean).join(" · "),
+    description: [group?.title ?? presetTitle(used.endpoint), facts].filter(Boolean).join(" · "),
   };
 }
 
@@ -155,7 +167,7 @@ function problemRows({ name, problem }: Endpoint): PickerRow[] {
   ];
 }
 
-export const endpointTitle = (name: string): string => PRESETS[name]?.title ?? name;
+export const presetTitle = (name: string): string => PRESETS[name]?.title ?? name;
 
 /** The levels of effort to choose from. If the model's are unknown, all levels that a setting can have. */
 export function effortChoices(efforts: readonly string[], current: string): string[] {

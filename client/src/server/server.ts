@@ -161,6 +161,11 @@ export class AgentServer implements vscode.Disposable {
     return isInstalled(this.context);
   }
 
+  /** Whether a recording replaces the model. */
+  get isReplaying(): boolean {
+    return this.settings().replay !== "";
+  }
+
   /** The model that the settings choose; undefined if the server is not running. */
   async defaultModel(): Promise<ChosenModel | undefined> {
     const client = await this.client?.catch(() => undefined);

@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 import { proxyVariables } from "./proxy";
 import { CLOUDS, DEFAULT_ENDPOINT, extraFor } from "./access";
+import { PRESETS } from "./modelRows";
 import { SERVER_SETTINGS } from "./settingNames";
 
 /** Returns the server's settings. If the setting `replay` is empty, the server plays `recording` (empty: none). */
@@ -28,6 +29,20 @@ export function savesAfterAccept(): boolean {
 export function configuredEndpoint(): string {
   const endpoint = vscode.workspace.getConfiguration("fairlead").get<string>("endpoint", "");
   return endpoint === "" ? DEFAULT_ENDPOINT : endpoint;
+}
+
+/** The setting `fairlead.endpoints`: the user's own endpoints, and changes to those that Fairlead knows. */
+export const ownEndpoints = (): Readonly<Record<string, { readonly title?: string; readonly baseUrl?: string }>> =>
+  vscode.workspace.getConfiguration("fairlead").get("endpoints", {});
+
+/** The name of an endpoint for the user: its title, else its address. */
+export function endpointTitle(name: string): string {
+  const own = ownEndpoints()[name];
+  const settings = vscode.workspace.getConfiguration("fairlead");
+  const baseUrl = settings.get<string>("baseUrl", "");
+  // without a name, only the address says what is there
+  if (name === DEFAULT_ENDPOINT && settings.get<string>("endpoint", "") === "" && baseUrl !== "") return baseUrl;
+  return own?.title ?? PRESETS[name]?.title ?? own?.baseUrl ?? name;
 }
 
 /** The extra of the server's package that the model's endpoint needs, if any. */

@@ -190,6 +190,8 @@ export interface Endpoint {
   readonly local: boolean;
   /** Whether its models need a key, and there is none. */
   readonly needsKey: boolean;
+  /** What it said when it refused the key; empty: it did not refuse one. */
+  readonly keyRefusal: string;
   /** Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered. */
   readonly problem: string;
   /** Whether a model's server answered there, or was not asked. */

@@ -49,6 +49,8 @@ class Help:
     """After `auth`: the name of the endpoint to which the refused key belongs by its form."""
     account_url: str = ""
     """After `billing`: the page where the user adds credit."""
+    key_refusal: str = ""
+    """After `auth`: what the model's server said about the key; empty if it did not refuse one."""
 
 
 @dataclass(frozen=True, slots=True)

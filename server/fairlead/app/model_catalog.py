@@ -20,6 +20,8 @@ class EndpointModels:
     is_local: bool
     needs_key: bool
     """Whether its models cannot be asked without a key, by its kind or its server's answer, and there is none."""
+    key_refusal: str
+    """What its server said when it refused the key; empty if it did not refuse one."""
     problem: str
     """Why its server could not be asked for its models, and what to do; empty if it was not asked, or answered."""
     answers: bool
@@ -82,7 +84,7 @@ class ModelCatalog:
         has_address = spec.kind == "cloud" or bool(spec.base_url or endpoint.base_url)
         if not is_wanted and (spec.kind == "cloud" or not has_address):
             return None
-        listed, problem, needs_key, answers = (), "", endpoint.is_without_key, True
+        listed, problem, key_refusal, needs_key, answers = (), "", "", endpoint.is_without_key, True
         if not has_address:
             problem = endpoint.problem
         elif not may_ask:
@@ -96,12 +98,14 @@ class ModelCatalog:
                 if not is_wanted and spec.kind == "local":
                     return None
                 problem, answers = error.message, error.kind not in ("network", "wrong_server", "proxy")
+                key_refusal = error.help.key_refusal
                 needs_key = error.kind == "auth" and not endpoint.has_credentials
         return EndpointModels(
             spec.name,
             endpoint.title,
             is_local=endpoint.is_local,
             needs_key=needs_key,
+            key_refusal=key_refusal,
             problem=problem,
             answers=answers,
             models=tuple(_merged(spec, endpoint, {model.name: model for model in listed})),

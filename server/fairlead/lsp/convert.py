@@ -65,6 +65,7 @@ def endpoint_models(group: EndpointModels) -> wire.EndpointWire:
         "title": group.title,
         "local": group.is_local,
         "needsKey": group.needs_key,
+        "keyRefusal": group.key_refusal,
         "problem": group.problem,
         "answers": group.answers,
         "models": [

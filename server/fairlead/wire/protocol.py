@@ -232,6 +232,8 @@ class EndpointWire(TypedDict):
     """Whether it is on the server's machine or in the user's network."""
     needsKey: bool
     """Whether its models need a key, and there is none."""
+    keyRefusal: str
+    """What it said when it refused the key; empty: it did not refuse one."""
     problem: str
     """Why it could not be asked for its models, and what to do; empty: it was not asked, or it answered."""
     answers: bool

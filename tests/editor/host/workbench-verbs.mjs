@@ -33,6 +33,7 @@ export function workbenchVerbs({ page, until, act }) {
       return {
         title: text(".quick-input-title"),
         value: box.value,
+        isPassword: box.type === "password",
         placeholder: box.placeholder,
         message: text(".quick-input-message"),
         items: [...widget.querySelectorAll(".quick-input-list .monaco-list-row")]

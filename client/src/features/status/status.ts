@@ -7,7 +7,7 @@ import { showStatus, statusItem } from "../../ui/show";
 import { cut } from "../../ui/shownText";
 import { reviewText, statusTexts } from "./statusTexts";
 import type { ChosenModels } from "../../server/chosenModels";
-import { endpointTitle } from "../../server/modelRows";
+import { endpointTitle } from "../../server/settings";
 import { drawnFrom } from "../../ui/throttle";
 import type { Store } from "../../state/store";
 
@@ -59,16 +59,29 @@ export function showStatusItems(
   return vscode.Disposable.from(drawnFrom(store, draw), stop, agentItem, reviewItem);
 }
 
-/** Shows the model of the shown session, or of a new one, until the result is disposed. A click lets the user choose. */
+/**
+ * Shows the model of the shown session, or of a new one, until the result is disposed. A click lets the user choose, or
+ * set up a model if there is none.
+ */
 export function showModelItem(store: Store, models: ChosenModels): vscode.Disposable {
   const item = statusItem("fairlead.model", "Agent: Model", 97);
-  item.command = "fairlead.chooseModel";
   const draw = (): void => {
-    const { label, current } = models;
+    const { label, current, isSet, isReplayed } = models;
+    if (!isSet) {
+      item.command = "fairlead.setUpModel";
+      showStatus(item, { icon: "sparkle", text: t("No Model"), tooltip: t("Set up a model.") });
+      return;
+    }
     if (label === "" || store.active?.recording) {
       item.hide();
       return;
     }
+    if (isReplayed) {
+      item.command = undefined;
+      showStatus(item, { icon: "sparkle", text: label, tooltip: t("A recording replaces the model.") });
+      return;
+    }
+    item.command = "fairlead.chooseModel";
     const tooltip = [label, endpointTitle(current.endpoint), t("Choose another model.")];
     const texts = { text: cut(label, MAX_MODEL), tooltip: tooltip.filter(Boolean).join("\n") };
     showStatus(item, { icon: "sparkle", ...texts });

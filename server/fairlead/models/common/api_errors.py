@@ -190,10 +190,11 @@ class ApiErrors:
         owner = preset_of_key(self.endpoint.api_key or "")
         return owner if owner is not None and owner.name != self.endpoint.name else None
 
-    def _help(self, kind: ErrorKind) -> Help:
+    def _help(self, kind: ErrorKind, quoted: str) -> Help:
         """What can help after an error of this kind."""
-        if kind == "auth" and (owner := self._key_owner()) is not None:
-            return Help(key_endpoint=owner.name)
+        if kind == "auth" and self.endpoint.has_credentials:
+            owner = self._key_owner()
+            return Help(key_endpoint=owner.name if owner else "", key_refusal=quoted)
         spec = presets().get(self.endpoint.name)
         if kind == "billing" and spec is not None and self.endpoint.at_provider:
             return Help(account_url=spec.account_url)
@@ -271,7 +272,7 @@ class ApiErrors:
             retryable=retryable,
             loading=loading,
             overflow=parse_overflow(details) if kind == "context_overflow" else Overflow(),
-            help=self._help(kind),
+            help=self._help(kind, quoted),
         )
 
     def of_other_body(self, response: Any, beginning: bytes) -> ModelError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from fairlead.agent.errors import ModelError
+from fairlead.agent.errors import Help, ModelError
 
 MAX_URL = 2000  # characters
 # Seconds. The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent
@@ -207,7 +207,8 @@ class Endpoint:
             raise ModelError("auth", NO_KEY.format(variable=self.key_variable))
         # the transport refuses other characters in a header with an error that contains the header
         if not re.fullmatch(r"[!-~]*", f"{self.api_key or ''}{self.auth_token or ''}"):
-            raise ModelError("auth", INVALID_KEY.format(variable=self.key_variable))
+            help = Help(key_refusal="It contains invalid characters.")
+            raise ModelError("auth", INVALID_KEY.format(variable=self.key_variable), help=help)
         if not (self.base_url is None or _is_address(self.base_url)):
             raise ModelError(
                 "wrong_server",
