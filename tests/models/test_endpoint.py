@@ -152,6 +152,15 @@ async def test_fault_25_without_a_network_the_error_says_what_to_check() -> None
     assert "Fairlead tried 5 times." in failed.message
 
 
+async def test_a_host_without_an_address_is_named_in_the_same_words_on_each_system() -> None:
+    """Without the system's own text, such as `[Errno -2] Name or service not known`."""
+    async with opened(base_url="http://no-such-host.invalid/v1") as model:
+        failed = await failure(model)
+    assert (failed.kind, failed.retryable) == ("network", True)
+    assert "no-such-host.invalid was not found. Check the network and the base URL." in failed.message
+    assert "Errno" not in failed.message
+
+
 async def test_fault_40_credentials_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
     """docs/faults.md 40: they are in no repr, no error and no log, even at the level DEBUG."""
     secrets = {"api_key": "sk-ant-SECRET-1", "auth_token": "SECRET-2"}

@@ -33,6 +33,9 @@ class MessagesApiErrors(ApiErrors):
         found = clouds.advice(cloud, name, self.endpoint.model, self.endpoint.shown_url) if cloud is not None else None
         return found or super().advice(name)
 
+    def check_name(self) -> str:
+        return self.check_network() if self.endpoint.cloud else super().check_name()
+
     def check_network(self) -> str:
         if self.endpoint.cloud is None:
             return super().check_network()

@@ -1,12 +1,13 @@
 """Converts the errors of a model's server and of connections to `ModelError`."""
 
 import importlib
+import socket
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fairlead.agent.errors import ErrorKind, Help, ModelError, Overflow
 from fairlead.json_values import fields_of, is_list
-from fairlead.models.common.endpoint import Endpoint
+from fairlead.models.common.endpoint import PROVIDER_HOST, Endpoint
 from fairlead.models.common.fields import as_json, as_text, nonsense
 from fairlead.models.common.foreign import (
     MAX_SEARCHED,
@@ -29,6 +30,7 @@ from fairlead.models.common.refusals import (
     is_too_long,
     parse_overflow,
 )
+from fairlead.models.common.transport import is_proxied
 from fairlead.sentences import Sentence, Text
 
 _KINDS: dict[str, tuple[ErrorKind, bool]] = {
@@ -86,14 +88,12 @@ ADVICE: dict[str, Callable[[_Words], Sentence]] = {
         "Not found: check the base URL (setting baseUrl) and the model's name (“{0}”).", words.model
     ),
     "unknown_model_error": lambda words: Sentence(
-        "{0} has no model “{1}”, or the key has no access to it. Choose another one with “Agent: Choose "
-        "Model”, in a terminal with --model.",
+        "{0} has no model “{1}”, or the key has no access to it. Choose another one with “Agent: Choose Model”.",
         words.server,
         words.model,
     ),
     "region_error": lambda words: Sentence(
-        "{0} does not serve your country or region. Choose a model of another provider with “Agent: Choose "
-        "Model”, in a terminal with --endpoint.",
+        "{0} does not serve your country or region. Choose a model of another provider with “Agent: Choose Model”.",
         words.server,
     ),
     "proxy_error": lambda words: Sentence(
@@ -205,6 +205,11 @@ class ApiErrors:
         if self.endpoint.is_local:
             return Sentence("Check whether the server is running, and the base URL.")
         return Sentence("Check the network and the base URL.")
+
+    def check_name(self) -> str:
+        """What to check if the name of the model's server is unknown, as a sentence."""
+        is_usual = self.endpoint.at_provider or self.endpoint.is_anthropic
+        return Sentence("Check the network.") if is_usual else Sentence("Check the network and the base URL.")
 
     def of_invalid_request(self) -> ModelError | None:
         """The error for a request that is no valid HTTP, if it must not be quoted; None: the usual one."""
@@ -330,6 +335,10 @@ class ApiErrors:
             return ModelError("proxy", Text(self.advice("proxy_error") or "", f" ({detail})"), retryable=True)
         if is_broken(error):
             return ModelError("network", Sentence("The connection to {0} broke ({1}).", where, detail), retryable=True)
+        if _is_unknown_host(cause) and not is_proxied(endpoint):
+            host = endpoint.host or (PROVIDER_HOST if endpoint.is_anthropic else where)
+            unknown = Sentence("{0} was not found.", host)
+            return ModelError("network", Text(unknown, " ", self.check_name()), retryable=True)
         is_unstarted = endpoint.is_loopback and isinstance(cause, transport.ConnectError)
         return ModelError(
             "network",
@@ -353,6 +362,14 @@ def is_broken(error: Exception) -> bool:
     """Whether a connection was made and then broke."""
     transport = importlib.import_module("httpx2")
     return isinstance(_cause(error), transport.ReadError | transport.WriteError | transport.RemoteProtocolError)
+
+
+def _is_unknown_host(error: BaseException) -> bool:
+    """Whether an error comes from the search for a host's address. Each system describes that in other words."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, socket.gaierror):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _cause(error: Exception) -> BaseException:

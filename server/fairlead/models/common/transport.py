@@ -8,7 +8,7 @@ from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass
+from urllib.request import getproxies, proxy_bypass
 
 from fairlead.agent.errors import ModelError
 from fairlead.models.common.endpoint import Endpoint
@@ -64,6 +64,11 @@ def without_proxy(endpoint: Endpoint, url: str) -> dict[str, None]:
     if not (endpoint.is_loopback or proxy_bypass(host)):
         return {}
     return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
+
+
+def is_proxied(endpoint: Endpoint) -> bool:
+    """Whether requests may go through a proxy of the environment or the system."""
+    return not without_proxy(endpoint, endpoint.base_url or "") and bool({"http", "https", "all"} & getproxies().keys())
 
 
 def check_redirect(response: Any) -> None:
