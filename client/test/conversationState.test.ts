@@ -18,7 +18,14 @@ import { Store } from "../src/state/store";
 import { runError } from "./errors";
 import { params } from "./goldens";
 
-const READY = { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: ["Fix #problems"] };
+const READY = {
+  hasFolder: true,
+  isTrusted: true,
+  usesKey: true,
+  hasModel: true,
+  hasFailed: false,
+  examples: ["Fix #problems"],
+};
 const same = (uri: string): string => uri;
 const cards = (session: Session | undefined, ready = READY): Card[] => cardsOf(session, ready, same);
 const shown = (session: Session | undefined, ready = READY): unknown[] =>
@@ -165,6 +172,12 @@ test("without a folder or trust the conversation says what is missing, with a bu
   ]);
   assert.deepEqual(shown(undefined, { ...READY, isTrusted: false }), [
     ["The agent runs only in a workspace that you trust.", "Manage Trust"],
+  ]);
+});
+
+test("if the server could not be started, the conversation says so, with buttons", () => {
+  assert.deepEqual(shown(undefined, { ...READY, hasFailed: true }), [
+    ["Fairlead's server could not be started.", "Try Again", "Show Log"],
   ]);
 });
 

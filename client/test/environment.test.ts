@@ -10,6 +10,7 @@ import {
   environmentName,
   makeEnvironment,
   isEnvironmentReady,
+  NotInstalled,
   type Packages,
 } from "../src/server/environment";
 import { exclusively } from "../src/server/exclusive";
@@ -122,6 +123,33 @@ test(
     assert.equal(fs.readFileSync(path.join(storage, "installed"), "utf8"), "x\n");
     assert.equal(await isEnvironmentReady(target), true);
     assert.ok(said.includes("waiting for another window that is setting up the server"));
+  },
+);
+
+test(
+  "if no installer works, the error says in one sentence why, and has all that the installers said",
+  posix,
+  async () => {
+    const storage = fs.mkdtempSync(path.join(folder, "storage-"));
+    const python = path.join(storage, "python3");
+    const fail = async (said: string): Promise<NotInstalled> => {
+      fs.writeFileSync(python, `#!/bin/sh\n${HOLDS}\necho "${said}" >&2\nexit 1\n`, { mode: 0o755 });
+      const reports: string[] = [];
+      const both = { wheel: "/x.whl", installers: [pip, pip] };
+      const failed = makeEnvironment(path.join(storage, "server-1"), python, both, (text) => reports.push(text), never);
+      const error = await failed.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      assert.ok(error instanceof NotInstalled);
+      assert.equal(error.output.split(said).length, 3, "what both said");
+      assert.equal(reports.filter((text) => text === `pip failed: ${said}`).length, 2);
+      return error;
+    };
+    const offline = await fail("NewConnectionError: [Errno -2] Name or service not known");
+    assert.equal(offline.message, "The packages of Fairlead's server could not be downloaded: no network.");
+    const full = await fail("No space left on device");
+    assert.equal(full.message, "The packages of Fairlead's server could not be installed.");
   },
 );
 

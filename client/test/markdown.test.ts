@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fenced, safeMarkdown } from "../src/ui/markdown";
-import { pythonHelp } from "../src/server/pythonHelp";
+import { NotInstalled } from "../src/server/environment";
+import { packagesHelp, pythonHelp } from "../src/server/helpTexts";
 import { visibleText } from "../src/ui/shownText";
 
 test("docs/faults.md 41: text from the model never produces HTML or an image", () => {
@@ -56,6 +57,21 @@ test("no text can end its code block", () => {
 test("invisible characters in a command are shown", () => {
   assert.equal(visibleText("rm \u202e-rf\u0007 x\n\ty ü 🚀"), "rm \\u{202e}-rf\\u{7} x\n\ty ü 🚀");
   assert.equal(visibleText("rm\u3164\u2800-rf 한글 ❤\ufe0f"), "rm\\u{3164}\\u{2800}-rf 한글 ❤\ufe0f");
+});
+
+test("the page about packages that cannot be downloaded says what helps, and how pip's output ends", () => {
+  const page = packagesHelp(
+    new NotInstalled(["the beginning", ...Array<string>(40).fill("more"), "the end"].join("\n")),
+    "/r.txt",
+  );
+  const parts = [
+    "could not be installed",
+    "http.proxy",
+    "fairlead.wheels",
+    'pip download --only-binary=:all: -r "/r.txt"',
+  ];
+  for (const part of [...parts, "the end"]) assert.ok(page.includes(part), part);
+  assert.ok(!page.includes("the beginning"));
 });
 
 test("the help page lists what was tried and how to get a Python on each system", () => {

@@ -189,7 +189,7 @@ test("the Plan view and the conversation say the same about a run that ended ear
     store.endRun(session.id, 1, { stopReason, message: "Why.", record: "" });
     const cards = cardsOf(
       session,
-      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: [] },
+      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, hasFailed: false, examples: [] },
       relative,
     );
     const rows = topNodes(session, relative).flatMap((node) => ("row" in node ? [node.row] : []));
@@ -220,7 +220,7 @@ test("after a request that the model's server refused, the conversation offers w
     store.endRun(session.id, 1, { stopReason: "error", message: "Why.", record: "", error });
     const cards = cardsOf(
       session,
-      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, examples: [] },
+      { hasFolder: true, isTrusted: true, usesKey: true, hasModel: true, hasFailed: false, examples: [] },
       relative,
     );
     return cards.flatMap(({ buttons }) => buttons.map(({ label }) => label));

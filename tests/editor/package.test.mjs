@@ -79,18 +79,37 @@ editorTest("after a reload, the first task does not wait for another set-up", as
   context.diagnostic(`figure: the extension is activated in ${milliseconds} ms`);
 });
 
+/** Writes settings that do not belong to the user. */
+function configure(code, settings) {
+  const file = path.join(code.userDataDir, "Machine", "settings.json");
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, JSON.stringify(settings));
+}
+
+/** Names a Python that is there. Its packages cannot be downloaded; one sentence and a page say so. */
+async function withoutNetwork({ page, code }) {
+  await page.closeToast("Fairlead needs Python");
+  configure(code, { "fairlead.python": fs.realpathSync(path.join(ROOT, ".venv/bin/python")) });
+  const { message, buttons } = await page.toast("could not be downloaded", FIRST_START);
+  assert.equal(message, "The packages of Fairlead's server could not be downloaded: no network.");
+  assert.deepEqual(buttons, ["Try Again", "Choose Wheels...", "Show Log"]);
+  await page.webview().locator("li", { hasText: "fairlead.wheels" }).waitFor();
+  await page.webview().locator("code", { hasText: "No matching distribution" }).waitFor();
+  assert.match(code.logs(), /ERROR: No matching distribution/);
+  await page.showContainer("Fairlead");
+  await picture(page, "no-network");
+  await page.until("the Plan's words", async () =>
+    (await page.page.locator(".welcome-view").allInnerTexts()).join().includes("server could not be started."),
+  );
+}
+
 editorTest("a missing Python in the settings is reported, although an environment exists", async ({ page, code }) => {
   const before = serverPids(code);
-  const configure = (settings) => {
-    const file = path.join(code.userDataDir, "Machine", "settings.json");
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, JSON.stringify(settings));
-  };
-  configure({ "fairlead.python": "/no/such/python" });
+  configure(code, { "fairlead.python": "/no/such/python" });
   await page.toast("Fairlead needs Python 3.11 to 3.14.");
   assert.match(code.logs(), /Python: \/no\/such\/python not found/);
   await page.until("the end of the earlier server", () => serverPids(code).length === 0);
-  configure({});
+  configure(code, {});
   await page.until("a server of the first environment", () => serverPids(code).length === 1);
   assert.notDeepEqual(serverPids(code), before);
 });
@@ -120,13 +139,15 @@ editorTest("a key of OpenAI installs the packages that its API needs", async ({ 
   assert.ok(openai.requests.some(({ path: asked, key }) => asked.endsWith("/chat/completions") && key === "sk-mine"));
 });
 
-test("without a key and without a Python the key is asked for first, then a page says what was tried and how to get a Python", async () => {
+test("without a key and without a Python the key is asked for first, then pages say how to get a Python and the packages", async () => {
   const editor = await openEditor({
     name: "no-python",
     extensions: [vsix],
     workspace: { a: "" },
     env: {
       PATH: path.join(ROOT, "no-such-folder"),
+      PIP_INDEX_URL: "https://index.invalid/simple",
+      PIP_RETRIES: "1",
       ANTHROPIC_AUTH_TOKEN: undefined,
       ANTHROPIC_BASE_URL: undefined,
     },
@@ -138,9 +159,10 @@ test("without a key and without a Python the key is asked for first, then a page
     assert.ok(!editor.code.logs().includes("Python: "), "no Python is looked for before the question is answered");
     await editor.page.fillInput("sk-test");
     const { buttons } = await editor.page.toast("Fairlead needs Python 3.11 to 3.14.");
-    assert.deepEqual(buttons, ["Try Again", "Choose Interpreter..."]);
+    assert.deepEqual(buttons, ["Try Again", "Choose Interpreter...", "Show Log"]);
     assert.match(editor.code.logs(), /Python: python3 not found/);
     await editor.page.webview().locator("code", { hasText: "python3: not found" }).waitFor();
+    await withoutNetwork(editor);
   } finally {
     await editor.close();
   }

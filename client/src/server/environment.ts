@@ -22,6 +22,28 @@ const UNFINISHED = "unfinished-";
 /** For each extra of the package, a module that it installs. */
 const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth", openai: "openai" };
 
+/** What pip and uv say if they reach no index of packages. */
+const NO_NETWORK =
+  // eslint-disable-next-line no-restricted-syntax -- pip and uv write this
+  /name resolution|not known|getaddrinfo|dns error|unreachable|connection refused|timed out|NewConnectionError|ProxyError|error sending request/i;
+
+/** No installer could install the server's packages. */
+export class NotInstalled extends Error {
+  /** Whether that is because there is no connection to the index of packages. */
+  readonly isOffline: boolean;
+
+  /** `output`: what the installers said. */
+  constructor(readonly output: string) {
+    const isOffline = NO_NETWORK.test(output);
+    super(
+      isOffline
+        ? t("The packages of Fairlead's server could not be downloaded: no network.")
+        : t("The packages of Fairlead's server could not be installed."),
+    );
+    this.isOffline = isOffline;
+  }
+}
+
 /** Where the packages come from, and which programs install them. */
 export interface Packages {
   /** The path of the server's own wheel. The folder `requirements` next to it lists the other packages. */
@@ -65,7 +87,7 @@ export async function isEnvironmentReady(folder: string, extra?: string): Promis
  * creates or changes environments. The environment gets its final name when it is complete. If a window closes before
  * that, the next window that creates an environment removes the unfinished one.
  *
- * Throws the error of the last installer if all of them fail. If `signal` is aborted, throws without trying the others.
+ * Throws NotInstalled if all installers fail. If `signal` is aborted, throws another error without trying the others.
  */
 export async function makeEnvironment(
   folder: string,
@@ -145,15 +167,19 @@ async function firstThatWorks(
   signal: AbortSignal,
   work: (installer: Installer) => Promise<void>,
 ): Promise<void> {
-  for (const [index, installer] of installers.entries()) {
+  const outputs: string[] = [];
+  for (const installer of installers) {
     try {
       await work(installer);
       return;
     } catch (error) {
-      if (signal.aborted || index === installers.length - 1) throw error;
-      report(t("{0} failed: {1}", installer.name, error instanceof Error ? error.message : String(error)));
+      if (signal.aborted) throw error;
+      const output = (error instanceof Error ? error.message : String(error)).trim();
+      outputs.push(output);
+      report(t("{0} failed: {1}", installer.name, output.split("\n").at(-1) ?? ""));
     }
   }
+  throw new NotInstalled(outputs.join("\n\n"));
 }
 
 async function withLock(

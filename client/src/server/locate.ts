@@ -6,7 +6,15 @@ import * as path from "node:path";
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { withProgress } from "../ui/show";
-import { addExtra, environmentName, makeEnvironment, markUsed, isEnvironmentReady, type Packages } from "./environment";
+import {
+  addExtra,
+  environmentName,
+  isEnvironmentReady,
+  makeEnvironment,
+  markUsed,
+  NotInstalled,
+  type Packages,
+} from "./environment";
 import { findUv, pip, uvInstaller, venvPython } from "./installers";
 import { findPython, pythonCommands, uvPython, NEWEST, OLDEST, type Attempt, type Python } from "./python";
 import { configuredExtra, configuredProxy, configuredPython, configuredWheels } from "./settings";
@@ -27,7 +35,7 @@ export class NoPython extends Error {
  * and shows the progress. Also installs the packages of the configured endpoint if they are missing. In a checkout, returns the
  * executable in `.venv` without checking anything.
  *
- * Throws NoPython if there is no suitable Python, and any error of creating the environment. Does not throw if only the
+ * Throws NoPython if there is no suitable Python, and NotInstalled if its packages cannot be installed. Does not throw if only the
  * endpoint's packages cannot be installed.
  */
 export async function serverPython(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Promise<string> {
@@ -73,9 +81,15 @@ export async function ensureExtra(
     );
     return true;
   } catch (error) {
-    log.warn(`The packages for ${extra} could not be installed: ${String(error)}`);
+    const why = error instanceof NotInstalled ? error.output : String(error);
+    log.warn(`The packages for ${extra} could not be installed: ${why}`);
     return false;
   }
+}
+
+/** The path of the file that lists the server's packages. */
+export function requirementsOf(context: vscode.ExtensionContext): string {
+  return path.join(context.extensionPath, "dist", "requirements", "server.txt");
 }
 
 async function environmentFolder(context: vscode.ExtensionContext, wheel: string): Promise<string> {

@@ -77,6 +77,11 @@ export class ModelAccess implements vscode.Disposable {
     return this.lastKnown;
   }
 
+  /** Whether the server that reaches the model could not be started. */
+  get hasServerFailed(): boolean {
+    return this.server.hasFailed;
+  }
+
   /** Whether the user is being asked. The settings may then name an endpoint that has yet to be confirmed. */
   get isAsking(): boolean {
     return this.asking > 0;

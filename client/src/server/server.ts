@@ -19,8 +19,9 @@ import {
 import { applyEdit } from "./applyEdit";
 import { claims } from "./claims";
 import { messageOf, NotStarted, ServerGone } from "./errors";
-import { showPythonHelp } from "./help";
-import { ensureExtra, isInstalled, NoPython, serverPython } from "./locate";
+import { NotInstalled } from "./environment";
+import { showPackagesHelp, showPythonHelp } from "./help";
+import { ensureExtra, isInstalled, NoPython, requirementsOf, serverPython } from "./locate";
 import { extraFor } from "./access";
 import { API_KEYS_SECRET, savedKeys } from "./apiKeys";
 import {
@@ -65,8 +66,12 @@ export class AgentServer implements vscode.Disposable {
   private readonly refetching = new Set<string>();
   /** The extras whose packages are known to be installed. */
   private readonly extras = new Set<string>();
+  private failed = false;
   private readonly applied = new vscode.EventEmitter<void>();
-  /** Fires when the server has got settings or keys, and when the settings change while it is not running. */
+  /**
+   * Fires when the server has got settings or keys, when the settings change while it is not running, and when
+   * `hasFailed` changes.
+   */
   readonly onDidApplySettings = this.applied.event;
   private readonly disposables: vscode.Disposable[];
 
@@ -215,6 +220,18 @@ export class AgentServer implements vscode.Disposable {
     this.applied.dispose();
   }
 
+  /** Whether the last start has failed. */
+  get hasFailed(): boolean {
+    return this.failed;
+  }
+
+  private setFailed(failed: boolean): void {
+    if (failed === this.failed) return;
+    this.failed = failed;
+    setContextKey("serverFailed", failed);
+    this.applied.fire();
+  }
+
   private onServerGone(): void {
     this.store.markServerGone();
     for (const abandon of this.pendingRequests) abandon();
@@ -238,11 +255,14 @@ export class AgentServer implements vscode.Disposable {
         void this.showFailure(t("Fairlead's server ended, and could not be started again."));
       });
       await this.sendCredentials(client);
+      this.setFailed(false);
       return client;
     } catch (error) {
       this.client = undefined;
-      this.log.error(error instanceof Error ? error : String(error));
+      this.log.error(error instanceof NotInstalled ? error.output : error instanceof Error ? error : String(error));
+      this.setFailed(true);
       if (error instanceof NoPython) await showPythonHelp(this.context, error.attempts);
+      else if (error instanceof NotInstalled) await showPackagesHelp(error, requirementsOf(this.context));
       // not awaited, because the message may stay open for long
       else void this.showFailure(t("Fairlead's server could not be started. {0}", reasonOf(error)));
       throw new NotStarted(String(error));

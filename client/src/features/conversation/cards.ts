@@ -55,6 +55,8 @@ export interface WindowState {
   readonly usesKey: boolean;
   /** Whether access to a model is set up. */
   readonly hasModel: boolean;
+  /** Whether the server could not be started. */
+  readonly hasFailed: boolean;
   /** Tasks that an empty conversation offers. */
   readonly examples: readonly string[];
 }
@@ -154,14 +156,21 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
 }
 
 /** Returns a card that says why no task can run in this window; none if tasks can run. */
-function blockingCards({ hasFolder, isTrusted }: WindowState): Card[] {
+function blockingCards({ hasFolder, isTrusted, hasFailed }: WindowState): Card[] {
   if (!hasFolder) {
     const buttons = [commandButton(t("Open Folder"), "vscode.openFolder")];
     return [{ about: "folder", title: t("Open the folder that the agent should work in."), buttons }];
   }
-  if (isTrusted) return [];
-  const buttons = [commandButton(t("Manage Trust"), "workbench.trust.manage")];
-  return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
+  if (!isTrusted) {
+    const buttons = [commandButton(t("Manage Trust"), "workbench.trust.manage")];
+    return [{ about: "trust", title: t("The agent runs only in a workspace that you trust."), buttons }];
+  }
+  if (!hasFailed) return [];
+  const buttons = [
+    commandButton(t("Try Again"), "fairlead.restartServer"),
+    commandButton(t("Show Log"), "fairlead.showLog"),
+  ];
+  return [{ about: "server", title: t("Fairlead's server could not be started."), buttons }];
 }
 
 /** Returns the cards of an empty conversation. */

@@ -57,7 +57,7 @@ export class Conversation implements vscode.Disposable {
     private readonly history: () => readonly string[],
     private readonly box: PromptBox,
     private readonly models: ChosenModels,
-    private readonly access: Pick<ModelAccess, "isSet" | "onDidChange">,
+    private readonly access: Pick<ModelAccess, "isSet" | "hasServerFailed" | "onDidChange">,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
     private readonly changes: Changes,
   ) {
@@ -445,6 +445,7 @@ export class Conversation implements vscode.Disposable {
       isTrusted: vscode.workspace.isTrusted,
       usesKey: takesKey(this.store.active?.row?.model.endpoint),
       hasModel: this.access.isSet,
+      hasFailed: this.access.hasServerFailed,
       examples: this.store.active ? [] : exampleTasks(surroundings()),
     };
     return cardsOf(this.store.active, windowState, relative, this.store.sessions);
