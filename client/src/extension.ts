@@ -46,7 +46,7 @@ import { setUpModel } from "./server/modelSetup";
 import { AgentServer } from "./server/server";
 import { answerRequest } from "./server/typedMessages";
 import { exportConversation } from "./features/sessions/exports";
-import { exampleRecording, offerExample, openExample } from "./features/sessions/example";
+import { endRecording, exampleRecording, offerExample, openExample } from "./features/sessions/example";
 import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
 import type { SessionNode } from "./features/sessions/sessionRows";
@@ -79,7 +79,7 @@ export function activate(context: vscode.ExtensionContext): void {
     answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
     registerCodeAnswers(client);
   });
-  const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined);
+  const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined, endRecording);
   const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
   const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker);

@@ -82,6 +82,8 @@ test("a run that ended says what can be done next", () => {
   assert.deepEqual(ended("budget"), [["The budget is used up.", "Continue"]]);
   assert.deepEqual(ended("cancelled"), [["The run did not finish.", "Continue"]]);
   assert.deepEqual(ended("error", "network"), [["The run ended with an error.", "Change Server", "Retry"]]);
+  const recorded = ["The recording has ended.", "Set Up Model", "Try the Example"];
+  assert.deepEqual(ended("error", "replay_ended"), [recorded]);
   assert.deepEqual(ended("error", "auth"), [["The run ended with an error.", "Set API Key", "Choose Model", "Retry"]]);
   const cloud = { ...READY, usesKey: false };
   assert.deepEqual(ended("error", "auth", cloud), [["The run ended with an error.", "Retry"]]);

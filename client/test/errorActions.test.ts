@@ -25,6 +25,7 @@ test("each kind of error has the buttons that may help", () => {
   for (const kind of ["region", "no_tools", "no_images", "no_thinking", "invalid_request"])
     assert.deepEqual(labels(kind), ["Choose Model"]);
   for (const kind of ["overloaded", "rate_limit"]) assert.deepEqual(labels(kind), ["Choose Model"]);
+  assert.deepEqual(labels("replay_ended"), ["Set Up Model", "Try the Example"]);
   assert.deepEqual(labels("network"), ["Change Server"]);
   for (const kind of ["internal", "a kind of the future"]) assert.deepEqual(labels(kind), []);
   assert.deepEqual(errorActions(null, true), []);
@@ -41,6 +42,7 @@ test("only the page of a provider that Fairlead knows is opened", () => {
 test("a row that continues a run first does what can be done without a choice", () => {
   assert.equal(remedy(runError("unknown_model", { models: ["m"] }), true)?.kind, "useModel");
   assert.equal(remedy(runError("auth"), true)?.kind, "setKey");
+  assert.equal(remedy(runError("replay_ended"), true)?.kind, "setUpFirst");
   assert.equal(remedy(runError("auth"), false), undefined);
   assert.equal(remedy(runError("unknown_model"), true), undefined);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { conversationSays, modelServer, openAgent, picture } from "./agent.mjs";
+import { conversationSays, followUp, listingServer, modelServer, openAgent, picture } from "./agent.mjs";
 import { useEditor } from "./host/editor.mjs";
 
 const editorTest = useEditor(() =>
@@ -66,6 +66,20 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   assert.ok(!keys.has("sk-ant-saved"), "the key for Anthropic is not sent to another server");
 });
 
+/** A second task in the example: the recording has ended, and a model that is set up takes its place. */
+async function anotherTask(page, folder) {
+  const { url } = await listingServer({ models: [{ id: "small" }] });
+  await followUp(page, "Go on then");
+  await conversationSays(page, ["It has only this task.", "The recording has ended.", "Set Up Model"]);
+  await picture(page, "example-ended");
+  assert.ok(fs.existsSync(path.join(folder, ".fairlead-example")));
+  await page.webview().locator(".card button", { hasText: "Set Up Model" }).click();
+  await page.pick("Another Address...", { title: "Agent: Set Up Model" });
+  await page.fillInput(url, { title: "Agent: Set Up Model" });
+  await conversationSays(page, ["It is well."]);
+  assert.ok(!fs.existsSync(path.join(folder, ".fairlead-example")));
+}
+
 editorTest("the example opens in a folder of its own and offers its task, which needs no model", async ({ page }) => {
   const examples = () => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith("fairlead-example-"));
   const before = examples();
@@ -76,12 +90,14 @@ editorTest("the example opens in a folder of its own and offers its task, which 
     async () => (await page.quickInput("Agent: Run Task")).value.startsWith("Refactor hello.py"),
     60_000,
   );
+  await page.statusItem("fairlead.model", ({ text }) => text === "recording");
   const [folder] = examples().filter((name) => !before.includes(name));
   await page.press("Enter");
   // the conversation opens, and says what no message has to; this takes a while: the run executes the example's tests
   await conversationSays(page, [END], 60_000);
   assert.deepEqual(await page.toasts(), []);
   await picture(page, "example");
+  await anotherTask(page, path.join(os.tmpdir(), folder));
   await page.runCommand("Agent: Accept All");
   const script = path.join(os.tmpdir(), folder, "hello.py");
   await page.until("the accepted text", () => fs.readFileSync(script, "utf8").includes("-> str"));

@@ -9,7 +9,9 @@ export type ErrorAction =
   /** Use the endpoint to which the key belongs. */
   | { readonly kind: "useKeyOf"; readonly endpoint: string }
   | { readonly kind: "openAccount"; readonly url: string }
-  | { readonly kind: "setKey" | "chooseModel" | "setUpModel" | "proxySettings" | "cloudSettings" };
+  | { readonly kind: "setKey" | "chooseModel" | "setUpModel" | "proxySettings" | "cloudSettings" }
+  /** Set up a model in place of a recording that has ended, or play the example again in another folder. */
+  | { readonly kind: "setUpFirst" | "openExample" };
 
 const PAGES: ReadonlySet<string | undefined> = new Set(Object.values(PRESETS).map(({ accountUrl }) => accountUrl));
 
@@ -40,6 +42,8 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
       return [{ kind: "proxySettings" }, { kind: "setUpModel" }];
     case "invalid_request":
       return usesKey ? [choose] : [{ kind: "cloudSettings" }, choose];
+    case "replay_ended":
+      return [{ kind: "setUpFirst" }, { kind: "openExample" }];
     case "region":
     case "no_tools":
     case "no_images":
@@ -53,7 +57,7 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
 /** Returns what to do about the cause, after which the run can be tried again; undefined if only the user knows. */
 export function remedy(error: RunError | null, usesKey: boolean): ErrorAction | undefined {
   const [first] = errorActions(error, usesKey);
-  return first && ["useModel", "useKeyOf", "setKey"].includes(first.kind) ? first : undefined;
+  return first && ["useModel", "useKeyOf", "setKey", "setUpFirst"].includes(first.kind) ? first : undefined;
 }
 
 export function actionLabel(action: ErrorAction): string {
@@ -70,6 +74,10 @@ export function actionLabel(action: ErrorAction): string {
       return t("Choose Model");
     case "setUpModel":
       return t("Change Server");
+    case "setUpFirst":
+      return t("Set Up Model");
+    case "openExample":
+      return t("Try the Example");
     case "proxySettings":
       return t("Proxy Settings");
     case "cloudSettings":

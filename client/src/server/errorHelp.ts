@@ -39,10 +39,14 @@ export class ErrorHelp {
       case "chooseModel":
         return this.picker.choose();
       case "setUpModel":
+      case "setUpFirst":
         if (!(await this.access.ask(t("Choose how to reach a model. The task then continues.")))) return false;
         await this.server.sendApiKey();
         if (sessionId !== undefined) await this.server.request(method.chooseModel, { sessionId });
         return true;
+      case "openExample":
+        await vscode.commands.executeCommand("fairlead.openExample");
+        return false;
       case "proxySettings":
         await vscode.commands.executeCommand("workbench.action.openSettings", PROXY_SETTINGS);
         return false;

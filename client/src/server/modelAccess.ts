@@ -63,6 +63,8 @@ export class ModelAccess implements vscode.Disposable {
     private readonly server: AgentServer,
     /** Whether the window shows the example, which needs no model. */
     private readonly isExample: () => boolean,
+    /** Ends a recording that replaces the model. */
+    private readonly endRecording: () => Promise<void>,
   ) {
     const check = (): void => void this.check();
     this.subscription = vscode.Disposable.from(
@@ -178,6 +180,7 @@ export class ModelAccess implements vscode.Disposable {
     let isDone = false;
     try {
       isDone = await this.configure(row);
+      if (isDone) await this.useModel();
     } catch (error) {
       // the user has seen why the server could not start
       if (!(error instanceof NotStarted)) throw error;
@@ -188,6 +191,13 @@ export class ModelAccess implements vscode.Disposable {
       }
     }
     return isDone;
+  }
+
+  /** From now on, the model answers, also where a recording replaced it. */
+  private async useModel(): Promise<void> {
+    await this.endRecording();
+    await this.check();
+    await this.server.sendSettings();
   }
 
   /** Lets the user choose a kind of access. Adds what the server finds on this machine, if it is installed. */

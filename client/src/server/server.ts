@@ -365,7 +365,8 @@ export class AgentServer implements vscode.Disposable {
     this.applied.fire();
   }
 
-  private async sendSettings(): Promise<void> {
+  /** Sends the settings to the server if it is running. */
+  async sendSettings(): Promise<void> {
     await this.notify("workspace/didChangeConfiguration", { settings: this.settings() });
     this.applied.fire();
   }

@@ -102,8 +102,12 @@ export function earlyEnd(session: Session): EndEntry | undefined {
   return ending === "done" || ending === "paused" ? undefined : last;
 }
 
-/** Returns what happened to a run that ended early, and the label of the button that continues it. */
-export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly button: string } {
+/**
+ * Returns what happened to a run that ended early, and the label of the button that continues it; undefined if it cannot
+ * continue.
+ */
+export function earlyEndTexts(end: EndEntry): { readonly title: string; readonly button: string | undefined } {
+  if (end.error?.kind === "replay_ended") return { title: t("The recording has ended."), button: undefined };
   return endingOf(end) === "failed"
     ? { title: t("The run ended with an error."), button: t("Retry") }
     : { title: t("The run did not finish."), button: t("Continue") };

@@ -23,6 +23,7 @@ ErrorKind = Literal[
     "context_overflow",
     "internal",
     "replay",
+    "replay_ended",
 ]
 
 

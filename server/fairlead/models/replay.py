@@ -9,6 +9,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Capabilities, ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Used
 from fairlead.messages.parts import Call, Part, Result, Text
 from fairlead.models.recording import Recording, Turn, read_recording
+from fairlead.sentences import Sentence
 
 
 class ReplayModel:
@@ -22,7 +23,6 @@ class ReplayModel:
         self._recording: Recording | None = None
         self._next = 0
         """The index of the next turn."""
-        self._played = 0
 
     capabilities = Capabilities()
 
@@ -37,11 +37,12 @@ class ReplayModel:
         while self._next < len(recording.turns) and recording.turns[self._next].when not in results:
             self._next += 1
         if self._next >= len(recording.turns):
-            played = "1 answer was" if self._played == 1 else f"{self._played} answers were"
-            raise ModelError("replay", f"The recording {self._path.name} has ended ({played} played).")
+            ended = Sentence(
+                "The recording {0} has ended. It has only this task. For other tasks, set up a model.", self._path.name
+            )
+            raise ModelError("replay_ended", ended)
         turn = recording.turns[self._next]
         self._next += 1
-        self._played += 1
         for delta in _deltas(turn):
             yield delta
             if recording.pace:

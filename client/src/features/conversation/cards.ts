@@ -138,8 +138,9 @@ function idleCards(session: Session, usesKey: boolean): Card[] {
     });
   } else if (end) {
     const { title, button } = earlyEndTexts(end);
-    const retry = { label: button, action: { kind: "retry", sessionId: session.id } } as const;
-    const buttons = [...helpButtons(session, end.error, usesKey), retry];
+    const retry = { kind: "retry", sessionId: session.id } as const;
+    const again = button === undefined ? [] : [{ label: button, action: retry }];
+    const buttons = [...helpButtons(session, end.error, usesKey), ...again];
     cards.push({ about: `end-${session.id}`, title, buttons });
   }
   if (isReadyToGo(session)) {

@@ -51,7 +51,7 @@ export function retryRow(end: EndEntry, usesKey: boolean): PlanRow {
   const { message } = end;
   const help = remedy(end.error, usesKey);
   const { title, button } = earlyEndTexts(end);
-  const label = help ? actionLabel(help) : button;
+  const label = help ? actionLabel(help) : (button ?? title);
   return {
     id: "retry",
     label,

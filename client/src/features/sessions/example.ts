@@ -27,6 +27,14 @@ export async function openExample(extensionPath: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow });
 }
 
+/** Ends the recording that replaces the model: the example's, and that of the user's settings. */
+export async function endRecording(): Promise<void> {
+  const folder = exampleFolder();
+  if (folder) await fs.rm(path.join(folder.fsPath, EXAMPLE_MARK), { force: true });
+  const settings = vscode.workspace.getConfiguration("fairlead");
+  if (settings.get("replay") !== "") await settings.update("replay", undefined, vscode.ConfigurationTarget.Global);
+}
+
 /**
  * Offers the example's task, if the window shows the example and the user trusts it: opens the file and the box for a
  * task. Records this in `memory`, the state of the workspace, so that it happens only once.
