@@ -124,10 +124,12 @@ export class Store {
    * without a row.
    */
   setRows(rows: readonly SessionRow[]): void {
+    // beside another window on the same folder, the user chooses what this one shows
+    const isAlone = !rows.some(({ openElsewhere }) => openElsewhere);
     const rowsById = new Map(rows.map((row) => [row.sessionId, row]));
     for (const id of new Set([...this.byId.keys(), ...rowsById.keys()])) {
       const row = rowsById.get(id);
-      const session = this.getOrCreate(id, row?.openElsewhere !== true);
+      const session = this.getOrCreate(id, isAlone);
       if (JSON.stringify(row) === JSON.stringify(session.row)) continue;
       const wasElsewhere = session.row?.openElsewhere === true;
       session.row = row;
