@@ -189,6 +189,7 @@ export function activate(context: vscode.ExtensionContext): void {
     openExample: () => openExample(context.extensionPath),
     showKeys: () =>
       vscode.commands.executeCommand("workbench.action.openGlobalKeybindings", `@ext:${context.extension.id}`),
+    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
     getStarted: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH),
     showConversation: () => conversation.show(),
     rewind: () => rewinds.pick(),

@@ -53,6 +53,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
   const offered = [
     "Agent: Adopt the Sessions of a Renamed Folder...",
     "Agent: Choose Model...",
+    "Agent: Open Settings",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
