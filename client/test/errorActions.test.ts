@@ -33,9 +33,10 @@ test("each kind of error has the buttons that may help", () => {
 
 test("only the page of a provider that Fairlead knows is opened", () => {
   const { accountUrl = "" } = PRESETS.openai ?? {};
-  assert.deepEqual(labels("billing", { accountUrl }), ["Add Credit", "Choose Model"]);
-  assert.deepEqual(labels("billing", { accountUrl: "https://evil.example/pay" }), ["Choose Model"]);
-  assert.deepEqual(labels("billing"), ["Choose Model"]);
+  assert.deepEqual(labels("billing", { accountUrl }), ["Add Credit", "Set API Key", "Choose Model"]);
+  assert.deepEqual(labels("billing", { accountUrl: "https://evil.example/pay" }), ["Set API Key", "Choose Model"]);
+  assert.deepEqual(labels("billing"), ["Set API Key", "Choose Model"]);
+  assert.deepEqual(labels("billing", {}, false), ["Choose Model"]);
   for (const preset of Object.values(PRESETS)) assert.match(preset.accountUrl ?? "https://", /^https:\/\//);
 });
 

@@ -29,6 +29,7 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
     case "billing":
       return [
         ...(PAGES.has(error.accountUrl) ? [{ kind: "openAccount", url: error.accountUrl } as const] : []),
+        ...(usesKey ? [{ kind: "setKey" } as const] : []),
         choose,
       ];
     case "overloaded":
