@@ -61,6 +61,9 @@ export async function isInstalled(context: vscode.ExtensionContext): Promise<boo
   return fs.existsSync(venvPython(folder));
 }
 
+/** The installations of extras in this window that have not ended yet. Others in this window wait for them silently. */
+const installing = new Map<string, Promise<boolean>>();
+
 /**
  * Installs the Python packages of an extra if they are missing, by default those that the configured endpoint needs.
  * Returns whether they are there. Never throws: if the installation fails or the user cancels it, the server still
@@ -73,6 +76,21 @@ export async function ensureExtra(
 ): Promise<boolean> {
   const wheel = bundledWheel(context.extensionPath);
   if (wheel === undefined || extra === undefined) return true;
+  const work = installing.get(extra) ?? installExtra(context, log, wheel, extra);
+  installing.set(extra, work);
+  try {
+    return await work;
+  } finally {
+    installing.delete(extra);
+  }
+}
+
+async function installExtra(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+  wheel: string,
+  extra: string,
+): Promise<boolean> {
   try {
     const folder = await environmentFolder(context, wheel);
     if (await isEnvironmentReady(folder, extra)) return true;
