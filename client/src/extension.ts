@@ -83,7 +83,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
   const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker);
-  const setUp = (): Promise<void> => setUpModel(modelAccess, agent, errorHelp);
+  const setUp = (): Promise<void> => setUpModel(modelAccess, agent, errorHelp, () => conversation.isVisible);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
   const warm = (): void => {

@@ -56,13 +56,13 @@ const choose = (page, label, title) => page.pick(label, { title });
  * Sets a model up by the user's actions, until it answers. An action is `choose` or `type` with a text and the title of
  * the box.
  */
-async function setUp(page, context, from, model, actions, meanwhile = async () => {}) {
+async function setUp(page, context, from, model, actions, { meanwhile = async () => {}, said = page.toast } = {}) {
   assert.ok(actions.length < MOST_ACTIONS, `${actions.length + 1} actions`);
   const start = performance.now();
   await page.runCommand("Agent: Set Up Model...");
   await meanwhile();
   for (const [act, text, title] of actions) await act(page, text, title);
-  await page.toast(`${model} answers.`);
+  await said(`${model} answers.`);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   context.diagnostic(`figure: set-up from ${from}: ${actions.length + 1} actions, ${seconds} s`);
 }
@@ -75,10 +75,11 @@ test("with an OpenAI key, a model works after three actions in a fresh profile",
       [choose, "OpenAI", SET_UP],
       [type, "sk-mine", SET_KEY],
     ];
-    await setUp(page, context, "an OpenAI key", "gpt-6.1-sol", actions, async () => {
+    const meanwhile = async () => {
       await listed(page, "OpenAI: ", "OpenRouter: ", "Google Gemini: ");
       await picture(page, "set-up");
-    });
+    };
+    await setUp(page, context, "an OpenAI key", "gpt-6.1-sol", actions, { meanwhile });
     assert.ok(requests.some(({ path, key }) => path.endsWith("/chat/completions") && key === "sk-mine"));
     await page.toastButton("gpt-6.1-sol answers.", "Run Task");
     await page.fillInput("Anything", { title: "Agent: Run Task" });
@@ -143,7 +144,9 @@ test("a local server that answers is named first, and the picker chooses, tries 
       [choose, "Ollama", SET_UP],
       [choose, "small", SET_UP],
     ];
-    await setUp(page, context, "a local server", "small", actions, () => listed(page, "Ollama: 3 models"));
+    await setUp(page, context, "a local server", "small", actions, {
+      meanwhile: () => listed(page, "Ollama: 3 models"),
+    });
     await page.closeToast("small answers.");
     await runTask(page, "Anything");
     await page.toast("It is well.");
@@ -218,6 +221,7 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     await page.runCommand("Agent: Show Conversation in Editor");
     const noModel = page.webview().locator(".card", { hasText: "No model is set up yet." });
     await noModel.waitFor();
+    await page.statusItem("fairlead.model", ({ text }) => text === "No Model");
     await picture(page, "no-model");
     const openAzure = [
       [choose, "Azure OpenAI", SET_UP],
@@ -225,9 +229,12 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
       [type, "a-key", SET_KEY],
       [type, "my-deployment", SET_UP],
     ];
-    await setUp(page, context, "Azure", "my-deployment", openAzure);
-    await done("my-deployment");
+    // a message would cover the prompt
+    const briefly = (text) => page.page.locator(".statusbar-item", { hasText: text }).waitFor();
+    await setUp(page, context, "Azure", "my-deployment", openAzure, { said: briefly });
     await noModel.waitFor({ state: "detached" });
+    assert.deepEqual(await page.toasts(), []);
+    await page.runCommand("View: Close Editor");
     assert.deepEqual(
       azure.requests.filter(({ model }) => model).map(({ key }) => key),
       ["a-key"],

@@ -2,7 +2,7 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { method, type RunError, type TryResult } from "../wire/protocol";
+import { method, type RunError } from "../wire/protocol";
 import { actionLabel, errorActions, type ErrorAction } from "./errorActions";
 import type { ErrorHelp } from "./errorHelp";
 import { messageOf, NotStarted } from "./errors";
@@ -10,41 +10,50 @@ import type { ModelAccess } from "./modelAccess";
 import type { AgentServer } from "./server";
 import { configuredEndpoint, takesKey } from "./settings";
 import { modelName } from "../ui/modelTexts";
-import { showError, showInformation, withProgressIfLong } from "../ui/show";
+import { showBriefly, showError, showInformation, withProgressIfLong } from "../ui/show";
 
 /** What “Choose Again” does. */
 const OTHER_WAYS: readonly ErrorAction["kind"][] = ["chooseModel", "setUpModel"];
 
-/** Asks for the kind of access, then tests it. */
-export async function setUpModel(access: ModelAccess, server: AgentServer, help: ErrorHelp): Promise<void> {
+/** Asks for the kind of access, then tests it. `isPromptVisible`: whether the user sees where to type a task. */
+export async function setUpModel(
+  access: ModelAccess,
+  server: AgentServer,
+  help: ErrorHelp,
+  isPromptVisible: () => boolean,
+): Promise<void> {
   const setUp = async (): Promise<void> => {
     if (await access.ask(t("Choose how to reach a model. A small request then tests it."))) await test();
   };
-  const test = (): Promise<void> => testModel(server, help, setUp, test);
+  const test = (): Promise<void> => testModel(server, help, isPromptVisible, setUp, test);
   await setUp();
-}
-
-async function tryModel(server: AgentServer): Promise<TryResult> {
-  await server.sendApiKey();
-  await server.ensurePackages(configuredEndpoint());
-  return server.request(method.tryModel, {});
 }
 
 async function testModel(
   server: AgentServer,
   help: ErrorHelp,
+  isPromptVisible: () => boolean,
   setUp: () => Promise<void>,
   testAgain: () => Promise<void>,
 ): Promise<void> {
   let failure: RunError | null = null;
   try {
+    await server.sendApiKey();
+    // has a progress message of its own
+    await server.ensurePackages(configuredEndpoint());
     const { model, works, message, error } = await withProgressIfLong(
       t("Fairlead: waiting for the model's answer"),
-      tryModel(server),
+      server.request(method.tryModel, {}),
     );
     failure = error;
     if (!works) throw new Error(message);
-    const chosen = await showInformation(t("{0} answers.", modelName(model)), t("Run Task"));
+    const answers = t("{0} answers.", modelName(model));
+    if (isPromptVisible()) {
+      // a message would cover the prompt
+      showBriefly(answers);
+      return;
+    }
+    const chosen = await showInformation(answers, t("Run Task"));
     if (chosen === t("Run Task")) await vscode.commands.executeCommand("fairlead.runTask");
   } catch (error) {
     if (error instanceof NotStarted) return;

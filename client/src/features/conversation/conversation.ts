@@ -106,9 +106,14 @@ export class Conversation implements vscode.Disposable {
     for (const disposable of this.disposables) disposable.dispose();
   }
 
+  /** Whether the user sees the view or the editor. */
+  get isVisible(): boolean {
+    return this.view?.visible === true || this.editor?.visible === true;
+  }
+
   /** Whether the user sees this session in the view or in the editor. */
   shows(sessionId: string): boolean {
-    return (this.view?.visible === true || this.editor?.visible === true) && this.store.active?.id === sessionId;
+    return this.isVisible && this.store.active?.id === sessionId;
   }
 
   /**
