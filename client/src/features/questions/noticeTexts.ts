@@ -71,7 +71,8 @@ function approvalNotice(approval: ApproveParams, relative: (uri: string) => stri
   }
   const brief = choices.filter(({ option }) => option === "allow_once" || option === "reject");
   const more = brief.length < choices.length ? [show(t("More..."))] : [];
-  return { text: message, buttons: [...brief.map(button), ...more] };
+  const text = approval.toolCallId === null ? `${message} ${t("Accept again to confirm.")}` : message;
+  return { text, buttons: [...brief.map(button), ...more] };
 }
 
 /** The options as buttons, if there are few and short ones, and one to type an answer. */

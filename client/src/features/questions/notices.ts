@@ -1,6 +1,7 @@
 // Notices of the approvals, questions and pauses that wait for the user: messages whose buttons are the answers. A notice
-// goes when the user answers, here or elsewhere, or opens the conversation, which has a card for it. An extension can
-// neither close a message nor keep VS Code from hiding it after some seconds: the Plan and the status bar still show it.
+// goes when the user answers, here or elsewhere, or opens the conversation, which has a card for it. Only the question
+// about a protected file that the user accepts is shown beside the conversation, too. An extension can neither close a
+// message nor keep VS Code from hiding it after some seconds: the Plan and the status bar still show it.
 
 import * as vscode from "vscode";
 import { drawnFrom, type Scheduled } from "../../ui/throttle";
@@ -58,7 +59,10 @@ export class Notices implements vscode.Disposable {
   };
 
   private wanted(): Notice[] {
-    return this.store.sessions.filter(({ id }) => !this.isSeen(id)).flatMap((session) => noticesOf(session, relative));
+    return this.store.sessions.flatMap((session) => {
+      const notices = noticesOf(session, relative);
+      return this.isSeen(session.id) ? notices.filter(({ about }) => isAboutOwnAccept(about)) : notices;
+    });
   }
 
   /** VS Code shows an equal message only once, so this also shows a hidden one again. */
@@ -70,3 +74,6 @@ export class Notices implements vscode.Disposable {
     });
   }
 }
+
+/** Whether a notice is about a file that the user accepts in an editor or the list, where they look then. */
+const isAboutOwnAccept = (about: object): boolean => "toolCallId" in about && about.toolCallId === null;

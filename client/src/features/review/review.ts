@@ -133,7 +133,10 @@ export class Review {
       () => this.decideAsShown(decision, asked, shown),
       // no message if an earlier decision included this one
       () => this.isStillPending(params),
-      (done) => (decision === "accept" ? this.showRefused(sessionId, done) : showFailures(done)),
+      (done) => {
+        if (decision === "accept") void this.showRefused(sessionId, done);
+        else showFailures(done);
+      },
     );
     if (!result) return undefined;
     this.store.decisions.record(part?.steps ?? [], sessionId, stepCount(result, shown));
