@@ -17,7 +17,7 @@ import {
 import { fingerprint } from "../src/ui/fingerprint";
 import { isAllInConflict } from "../src/features/review/changeNavigation";
 import { problemLines } from "../src/ui/problemTexts";
-import type { Diagnostic, Edits, Hunk } from "../src/wire/protocolStates";
+import type { Diagnostic, Edits, FileEdits, Hunk } from "../src/wire/protocolStates";
 import { withKnownRow } from "../src/ui/rowCommands";
 import type { Session } from "../src/state/session";
 import { Store } from "../src/state/store";
@@ -122,14 +122,44 @@ test("after a row is removed, the next row that is not below it is focused, or e
   };
   const beside = (index: number): string => label(neighborRow(rows, at(index)));
   const file = labels.indexOf("src/問候.py");
-  assert.deepEqual(labels.slice(file, file + 4), ["src/問候.py", "Line 2", "Line 6", "docs/new file.md"]);
-  assert.deepEqual(
-    [beside(file), beside(file + 1), beside(file + 2)],
-    ["docs/new file.md", "Line 6", "docs/new file.md"],
-  );
-  assert.equal(beside(rows.length - 1), label(at(-2)));
+  assert.deepEqual(labels.slice(file - 1), ["docs/new file.md", "src/問候.py", "Line 2", "Line 6"]);
+  assert.deepEqual([beside(file), beside(file + 1), beside(file + 2)], ["docs/new file.md", "Line 6", "Line 2"]);
+  assert.deepEqual([labels[0], beside(0)], ["setup.cfg", "alt.txt"]);
   assert.equal(label(parentRow(rows, at(file + 1))), "src/問候.py");
   assert.equal(parentRow(rows, at(file)), undefined);
+});
+
+test("files are below the folders that they are sorted by, except for those that come first", () => {
+  const [session] = sessions("a");
+  const [file] = session?.edits?.files ?? [];
+  assert.ok(session?.edits && file);
+  const at = (path: string, risk: FileEdits["risk"] = null): FileEdits => ({
+    ...file,
+    uri: `file:///project/${path}`,
+    risk,
+    protected: false,
+  });
+  const files = [at("z/gone.py", "deletion"), at("a.py"), at("src/b.py"), at("src/c.py"), at("src/deep/d.py")];
+  const listed = [{ ...session, edits: { ...session.edits, files } }];
+  const rows = allRows(listed, relative, true).filter(({ kind }) => kind !== "hunk");
+  const texts = rows.map((row) => [row.kind, label(row)]);
+  assert.deepEqual(texts, [
+    ["file", "z/gone.py"],
+    ["file", "a.py"],
+    ["folder", "src"],
+    ["file", "src/b.py"],
+    ["file", "src/c.py"],
+    ["folder", "src/deep"],
+    ["file", "src/deep/d.py"],
+  ]);
+  const [gone, , src, b, , deep] = rows;
+  assert.ok(gone && src && b && deep);
+  assert.ok(gone.description.startsWith("z · "));
+  assert.ok(!b.description.includes("src"));
+  assert.equal(parentRow(rows, b), src);
+  assert.equal(parentRow(rows, deep), undefined);
+  assert.equal(neighborRow(rows, src), deep);
+  assert.ok(src.kind === "folder" && src.description === "2 files");
 });
 
 test("a command whose row is unknown does not run; one without arguments does", () => {

@@ -41,10 +41,10 @@ test("the rows of the changes say whether the check needs them", () => {
     row.kind === "session" ? [] : [[row.kind, row.description.split(" · ").find((words) => words.includes("needed"))]],
   );
   assert.deepEqual(said, [
+    ["file", "not needed by the check"],
     ["file", "1 of 2 needed by the check"],
     ["hunk", "needed by the check"],
     ["hunk", "not needed by the check"],
-    ["file", "not needed by the check"],
   ]);
 });
 

@@ -7,6 +7,8 @@ import { edit, followUp, useAgent } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const FILES = Array.from({ length: 25 }, (_, index) => `many${String(index).padStart(2, "0")}.txt`);
+/** A folder row, and the files below it. */
+const FOLDER = "texts/many";
 const before = "one\ntwo\nthree\n";
 const first = "one\nTWO\nthree\n";
 const second = "one\nTWO\nTHREE\n";
@@ -17,16 +19,22 @@ const CHANGED = [7, 13, 19, 25, 31, 37, 43, 49, 55];
 
 const editorTest = useAgent(
   [
-    { calls: FILES.map((file) => edit(file, "two\n", "TWO\n")) },
+    { calls: FILES.map((file) => edit(`${FOLDER}/${file}`, "two\n", "TWO\n")) },
     { text: "Proposed." },
     { calls: CHANGED.map((number) => edit("long.txt", numbered("line", number), numbered("LINE", number))) },
     { text: "Proposed a long file." },
-    { calls: FILES.map((file) => edit(file, "three\n", "THREE\n")) },
+    { calls: FILES.map((file) => edit(`${FOLDER}/${file}`, "three\n", "THREE\n")) },
     { text: "Proposed again." },
   ],
-  { workspace: { ...Object.fromEntries(FILES.map((file) => [file, before])), "open.txt": "open\n", "long.txt": long } },
+  {
+    workspace: {
+      ...Object.fromEntries(FILES.map((file) => [`${FOLDER}/${file}`, before])),
+      "open.txt": "open\n",
+      "long.txt": long,
+    },
+  },
 );
-const disk = (workspace, file) => fs.readFileSync(path.join(workspace, file), "utf8");
+const disk = (workspace, file) => fs.readFileSync(path.join(workspace, FOLDER, file), "utf8");
 const focusInList = (page) =>
   page.until("the focus in the list", () =>
     page.page.evaluate(() => Boolean(document.activeElement?.closest(".pane .monaco-list"))),
@@ -44,7 +52,8 @@ editorTest(
     await page.toast("Proposed.");
     // VS Code takes the focus away from the text of an empty view when its rows arrive
     const rows = await page.rows(VIEW);
-    assert.ok(rows.every(({ level }) => level === 1));
+    assert.deepEqual([rows[0].label, rows[0].description], [FOLDER, "25 files"]);
+    assert.ok(rows.slice(1).every(({ label, level }) => level === 2 && FILES.includes(label)));
     await page.typeCommand("Fairlead: Focus on Proposed Changes View");
     await focusInList(page);
     const began = performance.now();
@@ -112,6 +121,12 @@ editorTest("all files are accepted at once and undone, and no tab is opened for 
   }
   await page.rows(VIEW, (rows) => rows.some(({ label }) => label === FILES[0]));
   assert.equal(await open(), tabs);
+  await page.runCommand("Fairlead: Focus on Proposed Changes View");
+  await focusInList(page);
+  await page.press("Home");
+  await page.rows(VIEW, ([row]) => row.focused && row.label === FOLDER);
+  await page.press("Alt+y");
+  await page.until("all files of the folder", () => FILES.every((file) => disk(workspace, file) === second));
 });
 
 function seconds(began) {

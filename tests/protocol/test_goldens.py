@@ -86,8 +86,8 @@ async def test_each_param_of_a_client_is_in_a_message(made: dict[str, Golden]) -
 async def test_content_in_other_scripts_is_not_escaped(made: dict[str, Golden]) -> None:
     """Chinese and emoji are plain text. In URIs, characters of other scripts and spaces are percent-encoded."""
     assert made["plan"].value["items"][1]["content"] == "翻譯問候語 👋"
-    assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][2]["uri"]
-    assert made["edits"].value["files"][3]["uri"].endswith("/docs/new%20file.md")
+    assert f"{FOLDER.as_uri()}/src/%E5%95%8F%E5%80%99.py" == made["edits"].value["files"][6]["uri"]
+    assert made["edits"].value["files"][5]["uri"].endswith("/docs/new%20file.md")
     assert "👋" in made["plan"].text
 
 

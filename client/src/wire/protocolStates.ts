@@ -298,7 +298,7 @@ export interface Edits {
   readonly sessionId: string;
   /** Increases with every change. */
   readonly version: number;
-  /** The files with undecided changes. Those with a `risk` and `protected` ones come first. */
+  /** The files with undecided changes. Those with a `risk` and `protected` ones come first, then by folder. */
   readonly files: readonly FileEdits[];
   /** What `agent/edits/undo` would undo, such as "Accept a.py"; `null`: nothing. */
   readonly undoLabel: string | null;

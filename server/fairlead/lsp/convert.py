@@ -207,6 +207,12 @@ def evidence(found: Evidence) -> states.EvidenceWire:
     }
 
 
+def _place(file: states.FileEditsWire) -> tuple[bool, str]:
+    """Where a file is in the list: a key to sort by."""
+    is_ordinary = file["risk"] is None and not file["protected"]
+    return is_ordinary, file["uri"].rpartition("/")[0] if is_ordinary else ""
+
+
 def edits(
     session_id: str,
     roots: Roots,
@@ -214,7 +220,7 @@ def edits(
     encoding: str = "utf-16",
     cache: PerProposal[states.FileEditsWire] | None = None,
 ) -> states.EditsWire:
-    """The proposals, risky and protected files first, and otherwise as the files were first changed.
+    """The proposals: risky and protected files first, then by folder, and in a folder as the files were first changed.
 
     Args:
         encoding: the position encoding.
@@ -232,7 +238,7 @@ def edits(
     return {
         "sessionId": session_id,
         "version": state.version,
-        "files": sorted(files, key=lambda file: file["risk"] is None and not file["protected"]),
+        "files": sorted(files, key=_place),
         "undoLabel": state.undo_label,
         "redoLabel": state.redo_label,
         "checked": check_result(state.checked) if state.checked is not None else None,

@@ -311,7 +311,7 @@ class EditsWire(TypedDict):
     version: int
     """Increases with every change."""
     files: list[FileEditsWire]
-    """The files with undecided changes. Those with a `risk` and `protected` ones come first."""
+    """The files with undecided changes. Those with a `risk` and `protected` ones come first, then by folder."""
     undoLabel: str | None
     """What `agent/edits/undo` would undo, such as "Accept a.py"; `null`: nothing."""
     redoLabel: str | None

@@ -143,7 +143,9 @@ export class ReviewCursor {
     const target = targetOf(row);
     const decide = (): Promise<unknown> => decideOn({ sessionId, target });
     const shown = this.shown();
-    const isShown = shown?.side.sessionId === sessionId && ("all" in target || target.uri === shown.file.uri);
+    const isShown =
+      shown &&
+      isInTarget(sessionId, target, { sessionId: shown.side.sessionId, file: shown.file, hunk: undefined, line: 1 });
     if (!advance || this.diffs.activeMultiDiff || !shown || !isShown) {
       await decide();
       await this.diffs.removeDecidedFiles();

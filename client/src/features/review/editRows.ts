@@ -24,6 +24,14 @@ export type EditRow =
   | CheckRow
   | { readonly kind: "session"; readonly sessionId: string; readonly label: string; readonly description: string }
   | {
+      readonly kind: "folder";
+      readonly sessionId: string;
+      /** Relative to the workspace. */
+      readonly label: string;
+      readonly description: string;
+      readonly uris: readonly string[];
+    }
+  | {
       readonly kind: "file";
       readonly sessionId: string;
       readonly file: FileEdits;
@@ -50,13 +58,17 @@ export type Place = Omit<ChangeLocation, "line">;
 
 type Risk = NonNullable<FileEdits["risk"]>;
 
-/** All rows in display order, including collapsed ones. */
-export function allRows(sessions: readonly Session[], relative: (uri: string) => string): EditRow[] {
+/** All rows in display order, including collapsed ones. `hasFolders` as in `childRows`. */
+export function allRows(
+  sessions: readonly Session[],
+  relative: (uri: string) => string,
+  hasFolders = false,
+): EditRow[] {
   const withDescendants = (row: EditRow): EditRow[] => [
     row,
-    ...childRows(sessions, row, relative).flatMap(withDescendants),
+    ...childRows(sessions, row, relative, hasFolders).flatMap(withDescendants),
   ];
-  return childRows(sessions, undefined, relative).flatMap(withDescendants);
+  return childRows(sessions, undefined, relative, hasFolders).flatMap(withDescendants);
 }
 
 /** The parent of a row; undefined for a top row. `rows`: all rows in display order. */
@@ -74,7 +86,10 @@ export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow
   return next ?? rows.slice(0, Math.max(0, index)).findLast((other) => !isDescendant(removed, other));
 }
 
-const isDescendant = (row: EditRow, other: EditRow): boolean => rowId(row).startsWith(`${rowId(other)} `);
+function isDescendant(row: EditRow, other: EditRow): boolean {
+  if (other.kind !== "folder") return rowId(row).startsWith(`${rowId(other)} `);
+  return "file" in row && row.sessionId === other.sessionId && other.uris.includes(row.file.uri);
+}
 
 /** The id of a row, which stays the same when the tree is refreshed. */
 export function rowId(row: EditRow): string {
@@ -83,6 +98,8 @@ export function rowId(row: EditRow): string {
       return `${row.sessionId} check`;
     case "session":
       return row.sessionId;
+    case "folder":
+      return `${row.sessionId} folder ${row.label}`;
     case "file":
       return `${row.sessionId} ${row.file.uri}`;
     case "hunk":
@@ -104,15 +121,19 @@ export const RISKS: Record<Risk, { mark: string; icon: string; color: string; wh
 
 const PROTECTED = t("Protected: needs separate confirmation.");
 
-/** The children of `parent`, or the top-level rows if it is undefined. */
+/**
+ * The children of `parent`, or the top-level rows if it is undefined. `hasFolders`: whether files are below their
+ * folders, except for those that come first because they are risky or protected.
+ */
 export function childRows(
   sessions: readonly Session[],
   parent: EditRow | undefined,
   relative: (uri: string) => string,
+  hasFolders = false,
 ): EditRow[] {
   if (parent === undefined) {
     const [only, another] = sessions;
-    if (only && !another) return sessionRows(only, relative);
+    if (only && !another) return sessionRows(only, relative, hasFolders);
     return sessions.map((session) => ({
       kind: "session",
       sessionId: session.id,
@@ -122,16 +143,37 @@ export function childRows(
   }
   if (parent.kind === "session") {
     const session = sessions.find((other) => other.id === parent.sessionId);
-    return session ? sessionRows(session, relative) : [];
+    return session ? sessionRows(session, relative, hasFolders) : [];
+  }
+  if (parent.kind === "folder") {
+    const session = sessions.find((other) => other.id === parent.sessionId);
+    const files = session?.edits?.files.filter(({ uri }) => parent.uris.includes(uri)) ?? [];
+    return session ? files.map((file) => fileRow(session, file, relative, parent.label)) : [];
   }
   if (parent.kind !== "file" || isDecidedAsWhole(parent.file)) return [];
   const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
   return hunkRows(parent.sessionId, parent.file, smallest);
 }
 
-function sessionRows(session: Session, relative: (uri: string) => string): EditRow[] {
+function sessionRows(session: Session, relative: (uri: string) => string, hasFolders: boolean): EditRow[] {
   const checked = session.edits?.checked;
-  return [...(checked ? [checkRow(session.id, checked)] : []), ...fileRows(session, relative)];
+  const files = session.edits?.files ?? [];
+  const rows = hasFolders ? folderRows(session, relative) : files.map((file) => fileRow(session, file, relative));
+  return [...(checked ? [checkRow(session.id, checked)] : []), ...rows];
+}
+
+/** Rows of folders, and of files without one. The files are sorted by folder. */
+function folderRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  const files = session.edits?.files ?? [];
+  const folderOf = (file: FileEdits): string => (file.risk || file.protected ? "" : folder(relative(file.uri)));
+  return files.flatMap((file, index): EditRow[] => {
+    const label = folderOf(file);
+    if (label === "") return [fileRow(session, file, relative)];
+    const before = files[index - 1];
+    if (before && folderOf(before) === label) return [];
+    const uris = files.filter((other) => folderOf(other) === label).map(({ uri }) => uri);
+    return [{ kind: "folder", sessionId: session.id, label, description: countText(uris.length, "file"), uris }];
+  });
 }
 
 function checkRow(sessionId: string, result: CheckResult): CheckRow {
@@ -146,51 +188,49 @@ function checkRow(sessionId: string, result: CheckResult): CheckRow {
   };
 }
 
-function fileRows(session: Session, relative: (uri: string) => string): EditRow[] {
-  return (session.edits?.files ?? []).map((file) => {
-    const path = relative(file.uri);
-    const risk = file.risk && RISKS[file.risk];
-    const conflict = file.state === "conflict";
-    const deleted = isDeletedByUser(file);
-    const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
-    const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
-    const refusal = session.refusals.get(file.uri);
-    const marks = [
-      refusal === undefined ? "" : t("not accepted"),
-      errorCount(file.problems.length),
-      risk?.mark,
-      file.protected ? t("protected") : "",
-      conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
-      kind,
-      permissionLabel(file),
-      size,
-    ];
-    const lines = [
-      [path, kindLabel(file, relative)].filter(Boolean).join(", "),
-      file.binary
-        ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
-        : `${countText(file.hunks.length, "change")}, ${size}`,
-      refusal === undefined ? "" : t("Not accepted: {0}", refusal),
-      risk?.why,
-      file.protected ? PROTECTED : "",
-      conflict
-        ? deleted
-          ? t("You deleted this file after the edit was proposed.")
-          : t("You and the agent changed the same lines. Open it to see both.")
-        : "",
-      ...problemLines(file.problems),
-    ];
-    const smallest = session.edits?.smallest;
-    const mark =
-      isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
-    return {
-      kind: "file",
-      sessionId: session.id,
-      file,
-      description: [folder(path), mark?.words, ...marks].filter(Boolean).join(" · "),
-      tooltip: [...lines, mark?.sentence].filter(Boolean).join("\n"),
-    };
-  });
+/** The row of a file, which is below `parent`, if that is not empty. */
+function fileRow(session: Session, file: FileEdits, relative: (uri: string) => string, parent = ""): EditRow {
+  const path = relative(file.uri);
+  const risk = file.risk && RISKS[file.risk];
+  const conflict = file.state === "conflict";
+  const deleted = isDeletedByUser(file);
+  const kind = file.risk === "deletion" ? "" : kindLabel(file, relative);
+  const size = file.binary ? t("binary") : counts(file.additions, file.deletions);
+  const refusal = session.refusals.get(file.uri);
+  const marks = [
+    refusal === undefined ? "" : t("not accepted"),
+    errorCount(file.problems.length),
+    risk?.mark,
+    file.protected ? t("protected") : "",
+    conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
+    kind,
+    permissionLabel(file),
+    size,
+  ];
+  const lines = [
+    [path, kindLabel(file, relative)].filter(Boolean).join(", "),
+    file.binary
+      ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
+      : `${countText(file.hunks.length, "change")}, ${size}`,
+    refusal === undefined ? "" : t("Not accepted: {0}", refusal),
+    risk?.why,
+    file.protected ? PROTECTED : "",
+    conflict
+      ? deleted
+        ? t("You deleted this file after the edit was proposed.")
+        : t("You and the agent changed the same lines. Open it to see both.")
+      : "",
+    ...problemLines(file.problems),
+  ];
+  const smallest = session.edits?.smallest;
+  const mark = isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
+  return {
+    kind: "file",
+    sessionId: session.id,
+    file,
+    description: [parent === "" ? folder(path) : "", mark?.words, ...marks].filter(Boolean).join(" · "),
+    tooltip: [...lines, mark?.sentence].filter(Boolean).join("\n"),
+  };
 }
 
 function kindLabel(file: FileEdits, relative: (uri: string) => string): string {

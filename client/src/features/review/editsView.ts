@@ -28,7 +28,7 @@ const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"
 const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
-/** In a list of more files than this, files are collapsed at first. */
+/** In a list of more files than this, files are below their folders, and collapsed at first. */
 const MANY_FILES = 10;
 
 export class EditsView extends StoreTree<EditRow> {
@@ -57,6 +57,9 @@ export class EditsView extends StoreTree<EditRow> {
         item.command = { command: "fairlead.showCheck", title: t("Show Output"), arguments: [row] };
         break;
       case "session":
+        break;
+      case "folder":
+        item.iconPath = vscode.ThemeIcon.Folder;
         break;
       case "file":
         item.resourceUri = rowUri(row.sessionId, row.file.uri);
@@ -105,7 +108,7 @@ export class EditsView extends StoreTree<EditRow> {
   }
 
   private get all(): EditRow[] {
-    return allRows(this.store.reviewable, relative);
+    return allRows(this.store.reviewable, relative, this.isLong);
   }
 
   getParent(row: EditRow): EditRow | undefined {
@@ -115,7 +118,7 @@ export class EditsView extends StoreTree<EditRow> {
   protected rows(row: EditRow | undefined): EditRow[] {
     const files = pendingFiles(this.store.reviewable);
     if (files === 0 || files > MANY_FILES) this.isLong = files > 0;
-    return childRows(this.store.reviewable, row, relative);
+    return childRows(this.store.reviewable, row, relative, this.isLong);
   }
 
   protected updateHeader(): void {
@@ -140,6 +143,12 @@ function textsOf(row: EditRow): RowTexts {
       const screenReaderLabel = t("Proposed in the session {0}, {1}", row.label, description);
       return { ...row, tooltip: `${row.label}\n${description}`, screenReaderLabel };
     }
+    case "folder":
+      return {
+        ...row,
+        tooltip: `${row.label}\n${description}`,
+        screenReaderLabel: t("{0}, {1} proposed", row.label, description),
+      };
     case "file": {
       const { uri } = row.file;
       const label = uri.split("/").at(-1) ? decodeURIComponent(uri.split("/").at(-1) ?? "") : uri;
@@ -152,7 +161,7 @@ function textsOf(row: EditRow): RowTexts {
 
 function collapsibleState(row: EditRow, isLong: boolean): vscode.TreeItemCollapsibleState {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-  if (row.kind === "session") return Expanded;
+  if (row.kind === "session" || row.kind === "folder") return Expanded;
   if (row.kind !== "file" || isDecidedAsWhole(row.file)) return None;
   return isLong ? Collapsed : Expanded;
 }

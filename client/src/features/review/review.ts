@@ -323,12 +323,12 @@ function conflictText(file: FileEdits): string {
   return t("Accept again to replace your lines. Reject keeps them.");
 }
 
-export function targetOf(
-  row: Exclude<EditRow, CheckRow>,
-): { all: true } | { uri: string } | { uri: string; hunk: string } {
+export function targetOf(row: Exclude<EditRow, CheckRow>): Target {
   switch (row.kind) {
     case "session":
       return { all: true };
+    case "folder":
+      return { changes: row.uris.map((uri) => ({ uri, hunk: null })) };
     case "file":
       return { uri: row.file.uri };
     case "hunk":
