@@ -129,7 +129,8 @@ editorTest("a key of OpenAI installs the packages that its API needs", async ({ 
   await page.fillInput("sk-mine", { title: "Agent: Set API Key" });
   await page.until(
     "the answer to the small request",
-    async () => (await page.toasts()).some((toast) => toast.message.includes("gpt-6.1-sol answers.")),
+    // the conversation is visible, so no message covers its prompt
+    () => page.page.locator(".statusbar-item", { hasText: "gpt-6.1-sol answers." }).isVisible(),
     FIRST_START,
   );
   context.diagnostic(
