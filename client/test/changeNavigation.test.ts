@@ -25,6 +25,7 @@ const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({
   newLines,
   snippet: "",
   itemId: null,
+  toolCallIds: [],
   state: "pending",
   conflict: null,
 });

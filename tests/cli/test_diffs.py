@@ -25,6 +25,7 @@ def on_the_wire(base: str, proposed: str) -> list[states.HunkWire]:
             "newLines": len(hunk.new),
             "snippet": "",
             "itemId": None,
+            "toolCallIds": [],
             "state": "pending",
             "conflict": None,
         }

@@ -96,6 +96,24 @@ def test_a_hunk_belongs_to_the_latest_item_that_worked_on_it(name: str) -> None:
     assert after(BASE, *texts) == items
 
 
+@pytest.mark.parametrize(
+    ("texts", "calls"),
+    [
+        (["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\nE\nf\n"], [["call 1"], ["call 2"]]),
+        (["a\nB\nc\nd\ne\nf\n", "a\nB\nC\nd\ne\nf\n"], [["call 1", "call 2"]]),
+        (["a\nB\nC\nd\ne\nf\n", "a\nBB\nC\nd\ne\nf\n"], [["call 1", "call 2"]]),
+        (["a\nB\nc\nd\ne\nf\n", "a\nBB\nc\nd\ne\nf\n"], [["call 2"]]),
+    ],
+)
+def test_a_hunk_has_the_calls_that_its_lines_are_from(texts: list[str], calls: list[list[str]]) -> None:
+    """The latest call is the last one. A call whose lines were all changed again is none of them."""
+    changes = Changeset()
+    for number, text in enumerate(texts, 1):
+        changes = cs.propose(changes, "a", BASE, text, Author("1", f"call {number}"))
+    (proposal,) = changes
+    assert [proposal.call_ids(hunk) for hunk in proposal.hunks] == calls
+
+
 LETTERS = "".join(f"{name}\n" for name in "abcdefghi")
 
 

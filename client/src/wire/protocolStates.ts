@@ -181,6 +181,11 @@ export interface Hunk {
   readonly snippet: string;
   /** The plan item in progress at the last change. */
   readonly itemId: string | null;
+  /**
+   * The calls that its lines are from, the latest one last. A call whose lines were all changed again is not among
+   * them.
+   */
+  readonly toolCallIds: readonly string[];
   readonly state: "pending" | "conflict";
   /** Set exactly when `state` is `"conflict"`. */
   readonly conflict: Conflict | null;

@@ -180,6 +180,12 @@ class Proposal:
         """The origin of the latest change in a hunk (`Origins.of`), else of the file; None if both are unknown."""
         return self._origin_by_hunk[hunk.id]
 
+    def call_ids(self, hunk: Hunk) -> list[str]:
+        """The tool calls that the lines of a hunk are from, the latest one last."""
+        found = [*self.origins.within(hunk), self.origin(hunk)]
+        calls = sorted({(o.order, o.call_id) for o in found if o is not None and o.call_id is not None})
+        return [call_id for _, call_id in calls]
+
     @cached_derivation
     def item_ids(self) -> tuple[str, ...]:
         """The plan items that it belongs to: the one of `file_origin` first, then in the order of the hunks."""

@@ -306,6 +306,7 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> states.HunkWire:
         "newLines": position.new_lines,
         "snippet": _snippet(hunk),
         "itemId": origin.item_id if origin else None,
+        "toolCallIds": proposal.call_ids(hunk),
         "state": "pending" if conflict is None else "conflict",
         "conflict": None
         if conflict is None

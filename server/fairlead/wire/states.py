@@ -192,6 +192,10 @@ class HunkWire(TypedDict):
     """
     itemId: str | None
     """The plan item in progress at the last change."""
+    toolCallIds: list[str]
+    """The calls that its lines are from, the latest one last. A call whose lines were all changed again is not among
+    them.
+    """
     state: Literal["pending", "conflict"]
     conflict: ConflictWire | None
     """Set exactly when `state` is `"conflict"`."""
