@@ -210,7 +210,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showPlanHistory: () => pages.showHistory(),
     copyRecord: () => pages.copyRecord(),
     copyRecordAsJson: () => pages.copyRecordAsJson(),
-    exportConversation: () => exportConversation(store, agent),
+    exportConversation: () => exportConversation(store, agent, context.globalState),
     writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
     showCosts: () => pages.showCosts(),
     showCommandRules: () => pages.showCommandRules(),
@@ -257,7 +257,10 @@ export function activate(context: vscode.ExtensionContext): void {
     continueSession: (node?: SessionNode) => sessions.continueSession(node?.sessionId),
     renameSession: (node: SessionNode) => sessions.rename(node),
     renameFocusedSession: () => sessionsView.withFocused((node) => sessions.rename(node)),
-    deleteSession: (node: SessionNode) => sessions.delete(node),
+    deleteSession: async (node: SessionNode) => {
+      await sessions.delete(node);
+      if (!store.get(node.sessionId)) await promptBox.setDraft(node.sessionId, "");
+    },
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
     fix: (document: vscode.TextDocument, problems: vscode.Diagnostic[]) => editorTasks.fix(document, problems),
     showProblem: ({ sessionId, item }: StepNode) => diffs.openStepProblem(sessionId, item.id),

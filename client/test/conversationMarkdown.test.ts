@@ -162,3 +162,15 @@ test("docs/faults.md 41: an answer that is deeply nested or designed to be slow 
     assert.ok(shown.length > 0 || attack === "<!--" || attack.trim() === "[a]:", attack);
   }
 });
+
+test("an item of a task list has its box as its only mark", () => {
+  const items = [...drawn("- [x] done\n- [ ] open\n- plain").querySelectorAll("li")];
+  assert.deepEqual(
+    items.map((item) => [item.textContent.trim(), item.className]),
+    [
+      ["☑ done", "task"],
+      ["☐ open", "task"],
+      ["plain", ""],
+    ],
+  );
+});

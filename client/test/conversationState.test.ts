@@ -5,7 +5,7 @@ import { page } from "./page";
 import { cardsOf, cardView, objectIds, type Card } from "../src/features/conversation/cards";
 import { EntryFeed, PAGE_SIZE } from "../src/features/conversation/entryFeed";
 import { parseIntention, type CardView } from "../src/features/conversation/messages";
-import { entriesWith } from "../src/features/conversation/navigation";
+import { entriesWith, recallable } from "../src/features/conversation/navigation";
 import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
 import { stateView } from "../src/features/conversation/stateView";
@@ -240,6 +240,26 @@ test("a card keeps the focus and its text while other cards come and go, and han
   assert.equal(lost, 1);
 });
 
+test("the focus goes to the first button of the first card", () => {
+  const drawn = new Cards(() => undefined);
+  page.body.append(drawn.element);
+  assert.equal(drawn.focusFirst(), false);
+  const view = (id: string, ...buttons: string[]): CardView => ({
+    id,
+    title: id,
+    subject: "",
+    details: [],
+    buttons,
+    takesText: true,
+  });
+  drawn.update([view("a", "Allow Once", "Reject"), view("b", "Go")]);
+  assert.equal(drawn.focusFirst(), true);
+  assert.equal(page.activeElement?.textContent, "Allow Once");
+  drawn.update([view("c")]);
+  assert.equal(drawn.focusFirst(), true);
+  assert.equal(page.activeElement, drawn.element.querySelector("input"));
+});
+
 test("an object has the same id each time, and no other one has it", () => {
   const idOf = objectIds();
   const [one, two] = [{}, {}];
@@ -459,6 +479,13 @@ test("the arrow keys go through the earlier tasks and back to what was typed", (
   const back = recalled(-1, "old", history, two);
   assert.deepEqual([back?.shown, recalled(-1, "new", history, back)?.shown], ["new", "typed"]);
   assert.equal(recalled(-1, "typed", history, undefined), undefined);
+});
+
+test("the arrow keys recall the messages of the session too, the newest first, each once", () => {
+  const session = new Store().startRun("s", "First");
+  session.entries.push({ kind: "steered", text: "Use tabs" }, { kind: "prompt", text: "Second", checkpoint: null });
+  assert.deepEqual(recallable(session, ["Second", "First", "Older"]), ["Second", "Use tabs", "First", "Older"]);
+  assert.deepEqual(recallable(undefined, ["Older"]), ["Older"]);
 });
 
 test("the text is found in all entries, in any case, and without the marks of Markdown", () => {

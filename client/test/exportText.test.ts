@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conversationMarkdown, fileName } from "../src/features/sessions/exportText";
-import { replayed, type Entry } from "../src/state/session";
 import type { OpenedSession } from "../src/wire/protocol";
 import { golden } from "./goldens";
 
+type TranscriptItem = OpenedSession["transcript"][number];
+
 const opened = golden<OpenedSession>("sessions.open.result").result;
-const exported = (title: string, change: (entry: Entry) => Entry = (entry) => entry): string => {
+const exported = (title: string, change: (item: TranscriptItem) => TranscriptItem = (item) => item): string => {
   assert.ok(opened);
-  return conversationMarkdown(title, replayed(opened).entries.map(change));
+  return conversationMarkdown(title, { ...opened, transcript: opened.transcript.map(change) });
 };
 
 test("an exported conversation has the prompts, the answers, and the tool calls with their results", () => {
@@ -33,10 +34,24 @@ test("an exported conversation has the prompts, the answers, and the tool calls 
 });
 
 test("neither the output of a tool nor its name ends its part of an exported conversation", () => {
-  const text = exported("", (entry) =>
-    entry.kind === "tool" ? { ...entry, title: "x</summary>", result: "```\n</details>\n# Agent" } : entry,
-  );
+  const text = exported("", (item) => {
+    if (item.kind === "tool_started") return { ...item, title: "x</summary>" };
+    return item.kind === "tool_finished" ? { ...item, text: "```\n</details>\n# Agent" } : item;
+  });
   assert.match(text, /<summary>✗ x&lt;\/summary><\/summary>\n\n````\n```\n<\/details>\n# Agent\n````\n\n<\/details>/);
+});
+
+test("an edit in an exported conversation has its diff", () => {
+  const diffs = (input: Record<string, unknown>): string[] => {
+    const text = exported("", (item) => {
+      if (item.kind === "tool_started") return { ...item, toolKind: "edit", title: "Edit a.py", input };
+      return item.kind === "tool_finished" ? { ...item, isError: false, text: "Proposed." } : item;
+    });
+    return [...text.matchAll(/```diff\n([^]*?)\n```\n\n```\nProposed\./g)].map(([, diff = ""]) => diff);
+  };
+  assert.deepEqual(diffs({ path: "a.py", old_text: "a\nb\nc\n", new_text: "a\nB\nB\nc\n" }), [" a\n-b\n+B\n+B\n c"]);
+  assert.deepEqual(diffs({ path: "a.py", content: "new\n" }), ["+new"]);
+  assert.deepEqual(diffs({ path: "a.py", new_name: "b" }), []);
 });
 
 test("the name of the file is the title, without what file systems refuse", () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./page";
-import { linkPlaces, placesIn } from "../src/features/conversation/webview/places";
+import { linkPlaces } from "../src/features/conversation/webview/placeLinks";
+import { placesIn } from "../src/ui/places";
 
 const found = (text: string): string[] =>
   placesIn(text).map(({ start, end, path, line }) => `${text.slice(start, end)} → ${path} ${line}`);

@@ -205,6 +205,8 @@ test("costs and token counts are short, and the use of the context window is a s
   const usage = params<UsageEvent>("event.usage");
   assert.deepEqual([850, 34_400, 999_600, 1_240_000].map(shortCount), ["850", "34k", "1.0M", "1.2M"]);
   assert.equal(usageSummary({ ...usage, costUsd: 0.123 }), "$0.12 · 10k");
+  assert.equal(usageSummary({ ...usage, costUsd: 0.004 }), "<$0.01 · 10k");
+  assert.equal(usageSummary({ ...usage, costUsd: 0 }), "$0.00 · 10k");
   assert.equal(usageSummary({ ...usage, costUsd: null }), "10k");
   const unused = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   assert.equal(usageSummary({ ...usage, ...unused, costUsd: null }), "");

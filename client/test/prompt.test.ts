@@ -13,6 +13,7 @@ function typedPrompt(
   const prompt = new Prompt(
     (intention) => sent.push(intention),
     () => undefined,
+    () => false,
     () => undefined,
     undefined,
   );

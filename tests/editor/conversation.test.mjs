@@ -122,7 +122,7 @@ editorTest("an edit unfolds to its diff, in which the change can be rejected", a
   assert.deepEqual(await call.locator(".added .word").allInnerTexts(), ["Good day"]);
   await picture(page, "conversation-diff");
   await call.getByRole("button", { name: "Reject the change, Line 2" }).click();
-  await appears(page, ".changes .note", "Nothing is left to review in this file.");
+  await appears(page, ".changes .note", "Nothing of this call is left to review");
   await page.runCommand("Agent: Undo Review");
   await isShown();
   await call.locator("summary").click();

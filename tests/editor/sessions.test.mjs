@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
@@ -166,19 +167,30 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
   await page.rows(SESSIONS, described("Greetings", "shown"));
 });
 
-editorTest("a conversation is exported as Markdown, or as JSON if the name says so", async ({ page, workspace }) => {
-  const title = "Export Conversation (.md or .json)";
-  for (const name of ["talk.md", "talk.json"]) {
-    await page.runCommand("Agent: Export Conversation...");
-    // VS Code replaces what is typed before it has listed the folder
-    await page.until("the offered name", async () => (await page.quickInput(title)).value.endsWith("/Greetings.md"));
-    await page.fillInput(path.join(workspace, name), { title });
-    await page.until(`the file ${name}`, async () => fs.existsSync(path.join(workspace, name)));
-  }
-  await page.toast("Conversation exported.");
-  assert.match(fs.readFileSync(path.join(workspace, "talk.md"), "utf8"), /^# Greetings\n\n## You\n\nThe first task\n/);
-  assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, "talk.json"), "utf8")).title, "Greetings");
-});
+editorTest(
+  "a conversation is exported as Markdown or as JSON, next time to the same folder",
+  async ({ page, workspace }) => {
+    const title = "Export Conversation";
+    const formats = [
+      ["Markdown", "talk.md", path.join(os.homedir(), "Greetings.md")],
+      ["JSON", "talk.json", path.join(workspace, "Greetings.json")],
+    ];
+    for (const [format, name, offered] of formats) {
+      await page.runCommand("Agent: Export Conversation...");
+      await page.pick(format, { title: "Agent: Export Conversation" });
+      // VS Code replaces what is typed before it has listed the folder
+      await page.until("the offered name", async () => (await page.quickInput(title)).value === offered);
+      await page.fillInput(path.join(workspace, name), { title });
+      await page.until(`the file ${name}`, async () => fs.existsSync(path.join(workspace, name)));
+    }
+    await page.toast("Conversation exported.");
+    assert.match(
+      fs.readFileSync(path.join(workspace, "talk.md"), "utf8"),
+      /^# Greetings\n\n## You\n\nThe first task\n/,
+    );
+    assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, "talk.json"), "utf8")).title, "Greetings");
+  },
+);
 
 editorTest("a page has the costs of the sessions", async ({ page }) => {
   await page.runCommand("Agent: Show Costs");

@@ -157,7 +157,7 @@ def _as_shown(event: Json) -> Json:
     """An event as a transcript contains it."""
     match event["kind"]:
         case "tool_started":
-            return {**event, "input": {}}
+            return event if event["toolKind"] == "edit" else {**event, "input": {}}
         case "feedback":
             return {**event, "text": ""}
         case _:

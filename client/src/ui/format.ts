@@ -45,7 +45,12 @@ export function usageSummary(usage: Usage): string {
 /** As `usageSummary`, of any requests. */
 export function spentSummary({ tokens, costUsd }: Pick<SessionRow, "tokens" | "costUsd">): string {
   if (tokens === 0) return "";
-  return [costUsd === null ? "" : `$${costUsd.toFixed(2)}`, shortCount(tokens)].filter(Boolean).join(" · ");
+  return [costUsd === null ? "" : dollars(costUsd), shortCount(tokens)].filter(Boolean).join(" · ");
+}
+
+/** Returns a cost with two decimals, such as `$0.12`. A cost that would be `$0.00` is `<$0.01`. */
+function dollars(cost: number): string {
+  return cost > 0 && cost < 0.005 ? "<$0.01" : `$${cost.toFixed(2)}`;
 }
 
 /** Returns a sentence that says how full the model's context window is. */

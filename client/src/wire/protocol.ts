@@ -1154,7 +1154,7 @@ export interface OpenedSession {
   readonly edits: Edits;
   /**
    * The conversation, in order, without output, commands and rounds. `runId` is `null` for how a run began and ended,
-   * and `input` is empty.
+   * and `input` is empty except for edits.
    */
   readonly transcript: readonly (AgentEvent | RunMark)[];
 }

@@ -122,7 +122,8 @@ class Conversation:
             case RunStarted(checkpoint=int() as checkpoint):
                 self._mark_prompt(checkpoint)
             case ToolStarted():
-                self.add(replace(event, input={}))
+                # the texts of an edit are what it proposed, which an export shows
+                self.add(event if event.kind == "edit" else replace(event, input={}))
             case ToolFinished():
                 self.add(replace(event, paths=()))
             case CommandEnded(run=run) if run.call_id in self._calls:

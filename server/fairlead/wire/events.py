@@ -346,5 +346,5 @@ class OpenedSession(TypedDict):
     edits: EditsWire
     transcript: list[AgentEvent | RunMark]
     """The conversation, in order, without output, commands and rounds. `runId` is `null` for how a run began and ended,
-    and `input` is empty.
+    and `input` is empty except for edits.
     """

@@ -25,22 +25,28 @@ export function fileOfEntry(session: Session, index: number): FileEdits | undefi
   return session.edits?.files.find((file) => uri !== undefined && (file.uri === uri || file.newUri === uri));
 }
 
-/** Returns the undecided changes to the file that an entry is about; none if there are none left. */
+/**
+ * Returns the undecided changes with lines of an entry's call. A change that is not within a file, such as a new file,
+ * counts as one of the call, whoever else changed it.
+ */
 export async function changeViews(session: Session, index: number, changes: Changes): Promise<ChangeView[]> {
   const file = fileOfEntry(session, index);
-  if (!file) return [];
+  const entry = session.entries[index];
+  if (!file || entry?.kind !== "tool") return [];
   const [base, proposed] = await changes.read(session.id, file);
   const [old, now] = [linesOf(base), linesOf(proposed)];
-  const whole = { id: "", oldStart: 1, oldLines: old.length, newStart: 1, newLines: now.length };
+  const isWithin = file.kind === "modify";
   // other changes than those within a file are decided as a whole
-  const hunks = file.kind === "modify" ? file.hunks : [whole];
-  return hunks.map((hunk) => changeView(hunk, old, now));
+  const whole = { id: "", oldStart: 1, oldLines: old.length, newStart: 1, newLines: now.length, toolCallIds: [] };
+  const hunks = isWithin ? file.hunks.filter(({ toolCallIds }) => toolCallIds.includes(entry.id)) : [whole];
+  return hunks.map((hunk) => changeView(hunk, entry.id, old, now));
 }
 
-type Place = Pick<Hunk, "id" | "oldStart" | "oldLines" | "newStart" | "newLines">;
+type Place = Pick<Hunk, "id" | "oldStart" | "oldLines" | "newStart" | "newLines" | "toolCallIds">;
 
 function changeView(
-  { id, oldStart, oldLines, newStart, newLines }: Place,
+  { id, oldStart, oldLines, newStart, newLines, toolCallIds }: Place,
+  call: string,
   old: readonly string[],
   now: readonly string[],
 ): ChangeView {
@@ -54,6 +60,7 @@ function changeView(
   return {
     id,
     title: t("Line {0}", newLines > 0 ? newStart : newStart + 1),
+    isChangedLater: (toolCallIds.at(-1) ?? call) !== call,
     rows: rows.slice(0, MAX_LINES),
     omitted: Math.max(0, rows.length - MAX_LINES),
   };

@@ -9,7 +9,7 @@ import { changeViews, fileOfEntry, type Changes } from "./changeViews";
 import { aboveTyped } from "./drafts";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView } from "./messages";
-import { entriesWith, isMessage, messageFrom } from "./navigation";
+import { entriesWith, isMessage, messageFrom, recallable } from "./navigation";
 import { loadPage, markUnloaded, post, type Page } from "./webviewPage";
 import { exampleTasks, type Surroundings } from "./exampleTasks";
 import { mentionsOf } from "../../context/contextItems";
@@ -117,15 +117,15 @@ export class Conversation implements vscode.Disposable {
   }
 
   /**
-   * Shows the view, wherever the user has put it, with the focus in the prompt. A page that is still loading gets the
-   * focus when it is ready, because until then it would lose what the user types. `cancelFocus` cancels this: a late
-   * focus would close an input box that was opened in the meantime.
+   * Shows the view, wherever the user has put it, with the focus in the prompt. The view takes the focus at once, so that
+   * what the user types does not get into the editor. A page that is still loading gets the focus again when it is ready.
+   * `cancelFocus` cancels this: a late focus would close an input box that was opened in the meantime.
    */
   async show(): Promise<void> {
-    const preserveFocus = ![...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
-    this.isFocusWanted = preserveFocus;
-    await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus });
-    if (!preserveFocus) this.focusPrompt(this.view?.webview);
+    const isLoaded = [...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
+    this.isFocusWanted = !isLoaded;
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    if (isLoaded) this.focusPrompt(this.view?.webview);
   }
 
   /** Cancels a focus that waits for a page, because the user has started to type somewhere else. */
@@ -382,7 +382,7 @@ export class Conversation implements vscode.Disposable {
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
     const model = isFixed ? modelName(session.model) : this.nextModel();
-    const prompt = { chips: this.box.chips, history: this.history(), model };
+    const prompt = { chips: this.box.chips, history: recallable(session, this.history()), model };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
     for (const page of this.pages) {

@@ -9,6 +9,7 @@ import { parseSent } from "./slashCommands";
 import type { Omission } from "../../context/editorContext";
 import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
+import { placesIn } from "../../ui/places";
 import type { ApproveParams, AskParams, ImageItem, Mode } from "../../wire/protocol";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
@@ -19,7 +20,7 @@ import { visibleText } from "../../ui/shownText";
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
   Intention,
-  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "insertText" | "stop" | "chooseModel" }
+  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "insertText" | "stop" | "undo" | "chooseModel" }
 >;
 
 /** What the conversation needs of other features. */
@@ -49,20 +50,26 @@ const WHOLE_TEXT_SCHEME = "fairlead-entry";
 export class ConversationActions implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
   private readonly textChanges = new vscode.EventEmitter<vscode.Uri>();
-  private readonly registered: vscode.Disposable;
+  private readonly registered: vscode.Disposable[];
 
   constructor(
     private readonly store: Store,
     private readonly features: Features,
   ) {
-    this.registered = vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
-      onDidChange: this.textChanges.event,
-      provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
-    });
+    this.registered = [
+      vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
+        onDidChange: this.textChanges.event,
+        provideTextDocumentContent: (uri) => this.texts.get(uri.toString()) ?? t("This text is no longer available.\n"),
+      }),
+      vscode.languages.registerDocumentLinkProvider(
+        { scheme: WHOLE_TEXT_SCHEME },
+        { provideDocumentLinks: placeLinks },
+      ),
+    ];
   }
 
   dispose(): void {
-    this.registered.dispose();
+    for (const each of this.registered) each.dispose();
     this.textChanges.dispose();
   }
 
@@ -104,6 +111,9 @@ export class ConversationActions implements vscode.Disposable {
         if (session?.running) await this.features.runs.stop(session.id);
         return;
       }
+      case "undo":
+        await vscode.commands.executeCommand("fairlead.undoReview");
+        return;
       case "chooseModel":
         await vscode.commands.executeCommand("fairlead.chooseModel");
     }
@@ -204,9 +214,7 @@ export class ConversationActions implements vscode.Disposable {
    * exists, or else the first one. Ignores a path outside of the workspace.
    */
   private async openPath(path: string, line: number | null): Promise<void> {
-    const isAbsolute = /^([a-z]:)?[\\/]/i.test(path);
-    const candidates = isAbsolute ? [vscode.Uri.file(path)] : urisOfPath(path.replace(/^\.\/|\/$/g, ""));
-    const uris = candidates.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+    const uris = candidates(path);
     const uri = (await firstExisting(uris)) ?? uris[0];
     if (uri) await this.open(uri, line);
   }
@@ -226,6 +234,23 @@ export class ConversationActions implements vscode.Disposable {
   private entry(index: number): Entry | undefined {
     return this.store.active?.entries[index];
   }
+}
+
+/** Returns what a path from the model or an output may refer to in the workspace. */
+function candidates(path: string): vscode.Uri[] {
+  const isAbsolute = /^([a-z]:)?[\\/]/i.test(path);
+  const uris = isAbsolute ? [vscode.Uri.file(path)] : urisOfPath(path.replace(/^\.\/|\/$/g, ""));
+  return uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri));
+}
+
+/** Returns the links of a document: the places that it mentions, in files that exist. */
+async function placeLinks(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
+  const links = placesIn(document.getText()).map(async ({ start, end, path, line }) => {
+    const uri = await firstExisting(candidates(path));
+    const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+    return uri ? [new vscode.DocumentLink(range, uri.with({ fragment: `L${line}` }))] : [];
+  });
+  return (await Promise.all(links)).flat();
 }
 
 /** Shows a file that is not on disk: if it was deleted, its document can still be open with unsaved changes. */

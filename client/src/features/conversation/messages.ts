@@ -61,6 +61,8 @@ export interface ChangeView {
   /** The hunk; empty for a file that is decided as a whole. */
   readonly id: string;
   readonly title: string;
+  /** Whether a later call changed these lines too. */
+  readonly isChangedLater: boolean;
   readonly rows: readonly {
     readonly mark: "-" | "+";
     /** `isChanged`: the other side lacks it. */
@@ -101,7 +103,7 @@ export interface CompletionView {
 /** The parts of the prompt around its text. */
 export interface PromptView {
   readonly chips: readonly ChipView[];
-  /** The earlier tasks, newest first. */
+  /** The earlier tasks and messages, newest first. */
   readonly history: readonly string[];
   readonly model: string;
   /**
@@ -157,7 +159,7 @@ export type Update =
   | { readonly kind: "reveal"; readonly entry: number | null }
   /** The indexes of the entries that contain a text, in ascending order. */
   | { readonly kind: "found"; readonly request: number; readonly entries: readonly number[] }
-  /** The undecided changes to the file that an entry changed, whenever they change after they were asked for. */
+  /** The undecided changes of an entry's call, whenever they change after they were asked for. */
   | { readonly kind: "changes"; readonly entry: number; readonly changes: readonly ChangeView[] }
   /** Let the user find a text. */
   | { readonly kind: "find" }
@@ -199,6 +201,8 @@ export type Intention =
   | { readonly kind: "insertText"; readonly text: string }
   | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
   | { readonly kind: "stop" }
+  /** Undo the last decision about the changes. */
+  | { readonly kind: "undo" }
   | { readonly kind: "draft"; readonly session: string; readonly text: string }
   | { readonly kind: "complete"; readonly request: number; readonly text: string }
   /** Send a picture with the next task: its bytes as base64, and a small version as a `data:` URL or empty. */
@@ -257,6 +261,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   insertText: { text: isText },
   send: { text: isTypedText, mode: isMode },
   stop: {},
+  undo: {},
   draft: { session: isText, text: isTypedText },
   complete: { request: isIndex, text: isText },
   addPicture: { name: isText, data: isData, thumbnail: isThumbnail },

@@ -1,11 +1,20 @@
 // Finds entries of a conversation that the user wants to go to. Pure.
 
 import { searchedText } from "./entryViews";
-import type { Entry } from "../../state/session";
+import type { Entry, Session } from "../../state/session";
+
+/** How many texts the arrow keys recall. */
+const MOST_RECALLED = 50;
 
 /** Whether the user wrote this entry. */
 export const isMessage = (entry: Entry): entry is Extract<Entry, { kind: "prompt" | "steered" }> =>
   entry.kind === "prompt" || entry.kind === "steered";
+
+/** Returns the user's texts, newest first and each once: those of a session, then the earlier tasks. */
+export function recallable(session: Session | undefined, tasks: readonly string[]): string[] {
+  const texts = (session?.entries ?? []).filter(isMessage).map(({ text }) => text);
+  return [...new Set([...texts.reverse(), ...tasks])].slice(0, MOST_RECALLED);
+}
 
 /** Returns the index of the user's nearest message before (-1) or after (1) an index; undefined if there is none. */
 export function messageFrom(entries: readonly Entry[], from: number, by: -1 | 1): number | undefined {

@@ -32,7 +32,7 @@ const SCOPES: readonly ScopeRow[] = [
     scope: "fork",
     icon: "repo-forked",
     label: t("New Session from Here"),
-    detail: t("Starts from the state before this message. This session and your files stay."),
+    detail: t("A copy from before this message: what was proposed by then is in both sessions. Your files stay."),
   },
 ];
 

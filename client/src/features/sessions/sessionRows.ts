@@ -66,7 +66,7 @@ function node(session: Session, row: SessionRow, isShown: boolean, now: number):
       count && t("{0} steps", count),
       review,
       cost && t("Cost: {0}", cost),
-      session.recording === "" && t("Model: {0}", modelLabel(row.model)),
+      session.recording === "" && row.model.model !== "" && t("Model: {0}", modelLabel(row.model)),
       capitalized(when),
     ]
       .filter(Boolean)

@@ -15,6 +15,9 @@ export class SessionsView extends StoreTree<SessionNode> {
     if (this.view.visible) this.scheduleUpdate();
   }, MINUTE);
 
+  /** The session whose row was selected last because the other views show the session. */
+  private selected: string | undefined;
+
   constructor(private readonly store: Store) {
     super("fairlead.sessions", store, (change) => ["list", "sessions", "approvals"].includes(change));
   }
@@ -33,6 +36,24 @@ export class SessionsView extends StoreTree<SessionNode> {
     if (row) await change(row);
   }
 
+  /** Required for `reveal`. */
+  getParent(): undefined {
+    return undefined;
+  }
+
+  protected override onShown(): void {
+    this.selectShown();
+  }
+
+  /** Selects the row of the shown session after another one was shown, by whatever way. */
+  private selectShown(): void {
+    const row = this.rows(undefined).find(({ isShown }) => isShown);
+    // `reveal` would show the view
+    if (!row || row.sessionId === this.selected || !this.view.visible) return;
+    this.selected = row.sessionId;
+    void this.view.reveal(row, { select: true, focus: false });
+  }
+
   override dispose(): void {
     clearInterval(this.clock);
     super.dispose();
@@ -43,6 +64,7 @@ export class SessionsView extends StoreTree<SessionNode> {
   }
 
   protected updateHeader(): void {
+    this.selectShown();
     const others = this.store.listed.filter((session) => session !== this.store.active && openRequests(session) > 0);
     const badge = { value: others.length, tooltip: t("Another session is waiting for you") };
     showHeader(this.view, { badge: others.length > 0 ? badge : undefined });

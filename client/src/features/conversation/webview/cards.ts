@@ -33,6 +33,13 @@ export class Cards {
     if (hasNewFirst) this.element.scrollTop = 0;
     if (hadFocus && !this.element.contains(document.activeElement)) this.onFocusLost();
   }
+
+  /** Focuses the first button of the first card, or its text box if it has none. Returns false if there is no card. */
+  focusFirst(): boolean {
+    const first = this.element.querySelector<HTMLElement>("button, input");
+    first?.focus();
+    return first !== null;
+  }
 }
 
 function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {

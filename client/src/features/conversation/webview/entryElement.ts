@@ -5,7 +5,7 @@ import type { ChangeView, EntryView, Place, ShownText } from "../messages";
 import { button, element, withCode } from "./elements";
 import { markdownBlocks, preformatted, type Block } from "./markdown";
 import { redrawOutput } from "./output";
-import { linkPlaces } from "./places";
+import { linkPlaces } from "./placeLinks";
 
 type ToolView = Extract<EntryView, { kind: "tool" }>;
 
@@ -48,7 +48,11 @@ export class EntryElement {
 
   /** Draws the changes that a call proposed, which the page has asked for. */
   showChanges(changes: readonly ChangeView[]): void {
-    const none = element("p", "note", t("Nothing is left to review in this file."));
+    const none = element(
+      "p",
+      "note",
+      t("Nothing of this call is left to review: it was decided, or a later call changed the same lines."),
+    );
     const box = this.element.querySelector(".changes");
     box?.replaceChildren(...(changes.length > 0 ? changes.map(changePart) : [none]));
   }
@@ -142,7 +146,7 @@ function toolPart(view: ToolView): HTMLElement {
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }
 
-function changePart({ id, title, rows, omitted }: ChangeView): HTMLElement {
+function changePart({ id, title, isChangedLater, rows, omitted }: ChangeView): HTMLElement {
   const code = preformatted("", title);
   code.append(
     ...rows.map(({ mark: side, parts: words }) => {
@@ -152,7 +156,8 @@ function changePart({ id, title, rows, omitted }: ChangeView): HTMLElement {
   );
   const more = omitted > 0 ? [element("p", "omission", t("{0} more lines.", omitted.toLocaleString("en")))] : [];
   const bar = element("div", "bar", element("span", "", title), decision("accept", title), decision("reject", title));
-  const change = element("div", "change", bar, code, ...more);
+  const later = isChangedLater ? [element("p", "note", t("A later call changed these lines too."))] : [];
+  const change = element("div", "change", bar, ...later, code, ...more);
   change.dataset.change = id;
   return change;
 }

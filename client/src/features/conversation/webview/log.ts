@@ -168,6 +168,17 @@ export class Log {
   /** Draws the changes that an entry proposed. */
   showChanges({ entry, changes }: Extract<Update, { kind: "changes" }>): void {
     this.entries.get(entry)?.showChanges(changes);
+    this.followIfNearEnd();
+  }
+
+  /** Leaves what the user is about to unfold where it is, instead of scrolling to the end. */
+  hold(): void {
+    this.follow(false);
+  }
+
+  /** Follows the end again if what was unfolded is so short that the end is still in sight. */
+  followIfNearEnd(): void {
+    if (this.isNearEnd()) this.follow(true);
   }
 
   /** Scrolls to a part of an entry that is drawn, in the list and in what scrolls inside of it, unless it is in sight. */

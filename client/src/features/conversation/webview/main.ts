@@ -47,6 +47,7 @@ const prompt = new Prompt(
   () => {
     log.scrollToEnd();
   },
+  () => cards.focusFirst(),
   (state) => {
     host.setState(state);
   },
@@ -110,6 +111,8 @@ function stopByKey(): boolean {
 }
 
 function onClick(event: MouseEvent): void {
+  const { target: clicked } = event;
+  if (clicked instanceof Element && clicked.closest("summary") && log.entryOf(clicked) !== undefined) log.hold();
   const target = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-action], a") : null;
   if (!target) return;
   const entry = log.entryOf(target);
@@ -158,8 +161,11 @@ function onKey(event: KeyboardEvent): void {
     isStopAsked = false;
     drawWorking();
   }
-  if (altKey && !ctrlKey && !metaKey && !shiftKey && (key === "ArrowUp" || key === "ArrowDown"))
-    jump(key === "ArrowUp" ? -1 : 1);
+  const isAlt = altKey && !ctrlKey && !metaKey && !shiftKey;
+  const isMac = navigator.platform.startsWith("Mac");
+  if (isAlt && (key === "ArrowUp" || key === "ArrowDown")) jump(key === "ArrowUp" ? -1 : 1);
+  else if (key.toLowerCase() === "u" && !shiftKey && (isMac ? ctrlKey && metaKey && !altKey : isAlt))
+    send({ kind: "undo" });
   else if (key.toLowerCase() === "f" && (ctrlKey || metaKey) && !altKey && !shiftKey) find.open();
   else return;
   event.preventDefault();
@@ -169,9 +175,10 @@ function onKey(event: KeyboardEvent): void {
 
 /** Asks for the changes of a call that is unfolded. */
 function onToggle({ target }: Event): void {
-  if (!(target instanceof HTMLDetailsElement) || !target.open || !target.querySelector(".changes")) return;
-  const entry = log.entryOf(target);
-  if (entry !== undefined) send({ kind: "showChanges", entry });
+  if (!(target instanceof HTMLDetailsElement)) return;
+  const entry = target.open && target.querySelector(".changes") ? log.entryOf(target) : undefined;
+  if (entry === undefined) log.followIfNearEnd();
+  else send({ kind: "showChanges", entry });
 }
 
 function onSubmit(event: SubmitEvent): void {
@@ -234,4 +241,6 @@ window.addEventListener("message", ({ data }: MessageEvent<Update>) => {
       prompt.focus();
   }
 });
+// VS Code may have focused the page before this script was loaded
+if (document.hasFocus()) prompt.focus();
 send({ kind: "ready" });

@@ -6,7 +6,7 @@ import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { button } from "./elements";
 import { highlight } from "./highlighting";
-import { linkPlaces } from "./places";
+import { linkPlaces } from "./placeLinks";
 import { visibleText } from "../../../ui/shownText";
 import { withoutDeepNesting } from "../../../ui/text";
 
@@ -64,6 +64,8 @@ function blockElement(token: Token): HTMLElement {
   element.dir = "auto";
   element.append(sanitized(marked.parser([token])));
   linkPlaces(element, "a, pre");
+  // a box of a task list is mark enough
+  for (const item of element.querySelectorAll("li")) item.classList.toggle("task", /^\s*[☑☐]/u.test(item.textContent));
   for (const pre of element.querySelectorAll("pre")) pre.replaceWith(codeBlock(pre.textContent, ""));
   for (const table of element.querySelectorAll("table")) {
     const scrolled = document.createElement("div");

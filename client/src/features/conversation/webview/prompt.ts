@@ -43,10 +43,14 @@ export class Prompt {
   /** The text before the cursor when completions were last requested. */
   private completed = "";
 
-  /** `onSubmit` is called when the user sends a text. `saveState` saves a state, which the next page gets as `saved`. */
+  /**
+   * `onSubmit` is called when the user sends a text. `focusCard` moves the focus to what waits for an answer, and returns
+   * false if nothing does. `saveState` saves a state, which the next page gets as `saved`.
+   */
   constructor(
     private readonly send: (intention: Intention) => void,
     private readonly onSubmit: () => void,
+    private readonly focusCard: () => boolean,
     private readonly saveState: (state: SavedState) => void,
     saved: SavedState | undefined,
   ) {
@@ -226,6 +230,7 @@ export class Prompt {
     else if (highlighted && !shiftKey && (key === "Enter" || key === "Tab")) this.complete(highlighted);
     else if (highlighted && key === "Escape") this.list.hide();
     else if (key === "Enter" && !shiftKey) this.submit();
+    else if (key === "Tab" && shiftKey) return this.focusCard();
     else if (key === "ArrowUp" || key === "ArrowDown") return !shiftKey && this.goThroughHistory(key);
     else return false;
     return true;

@@ -1,4 +1,4 @@
-// Goes through the earlier tasks for the arrow keys. Pure.
+// Goes through the earlier tasks and messages for the arrow keys. Pure.
 
 /** What the prompt shows after an arrow key. */
 export interface Recall {
