@@ -59,6 +59,13 @@ test("a session becomes active only when no other window has it open anymore", (
   assert.match(pauseReason(store.active) ?? "", /before it finished/);
 });
 
+test("beside another window on the folder no session is shown, else the first one is", () => {
+  assert.equal(listed().active, undefined);
+  const alone = new Store();
+  alone.setRows(list.filter(({ openElsewhere }) => !openElsewhere));
+  assert.equal(alone.active?.id, first);
+});
+
 test("the row of a session that waits for the user says so first, and a completed plan has its own icon", () => {
   const store = listed();
   store.startRun(first, "One");
