@@ -35,6 +35,8 @@ const WAIT_FOR_TEXTS = 2000;
 export class MultiDiffs implements vscode.Disposable {
   private readonly open: Map<string, OpenMultiDiff>;
   private readonly view = new KeptView(() => this.active !== undefined);
+  /** How often a change was gone to. A later key must not be undone when an earlier one has opened a diff. */
+  private moves = 0;
   /** Keeps the cursor at a change for a while. */
   private placing: vscode.Disposable | undefined;
   /** Resolves when the diff that is being opened is open. The next one opens after it. */
@@ -95,6 +97,7 @@ export class MultiDiffs implements vscode.Disposable {
     const files = this.filesOf(shown);
     if (files.length === 0) return false;
     if (!tab.isDirty && !isUpToDate(shown, files)) return this.show(location);
+    this.moves++;
     this.placing?.dispose();
     this.view.start();
     await vscode.commands.executeCommand(
@@ -117,11 +120,13 @@ export class MultiDiffs implements vscode.Disposable {
       await this.updateActive();
       return true;
     }
+    const move = ++this.moves;
     const uri = proposedUri(sessionId, file, shown.item);
     if (!isUpToDate(shown, files) || !editorOf(uri))
       await this.openMultiDiff(labelOf(tab), [...files.slice(start), ...files.slice(0, start)], shown, true);
     const wanted = changesOf(file, shown.item).find(({ id }) => id === hunk?.id);
-    if (wanted) await this.placeCursor(uri, startOf(wanted));
+    const editor = wanted && (await shownEditor(uri));
+    if (wanted && editor && move === this.moves) this.placeCursor(editor, startOf(wanted));
     return true;
   }
 
@@ -173,10 +178,8 @@ export class MultiDiffs implements vscode.Disposable {
    * Puts the cursor at a change, and again if VS Code moves it. VS Code puts it at the first change when it has opened a
    * diff, and moves it when it reads the new text of a side.
    */
-  private async placeCursor(uri: vscode.Uri, range: vscode.Range): Promise<void> {
+  private placeCursor(editor: vscode.TextEditor, range: vscode.Range): void {
     this.placing?.dispose();
-    const editor = await shownEditor(uri);
-    if (!editor) return;
     this.view.start();
     const place = (): void => {
       editor.selection = new vscode.Selection(range.start, range.end);
