@@ -72,7 +72,7 @@ const pixelsOutOfView = (page) =>
   ]);
 
 editorTest("a question scrolls into view, and is answered in the conversation", async ({ page }) => {
-  await appears(page, ".card .title", "Which *tone*?");
+  await appears(page, ".card .title em", "tone");
   await page.until("the end of the conversation", async () => {
     const [above, below] = await pixelsOutOfView(page);
     return above > 0 && below < 2;
@@ -114,16 +114,19 @@ editorTest("at the end, a card offers what to do next: review the changes", asyn
 
 editorTest("an edit unfolds to its diff, in which the change can be rejected", async ({ page }) => {
   const call = inView(page, ".entry.tool", { hasText: "Edit greet.py" });
+  const top = () => call.evaluate((entry) => entry.getBoundingClientRect().top);
+  const before = await top();
   await call.locator("summary").click();
   const rows = async () => (await call.locator(".change pre > span").allInnerTexts()).map((row) => row.trim());
   const isShown = () =>
     page.until("the diff", async () => (await rows()).join("|") === "- print('Hello')|+ print('Good day')");
   await isShown();
+  assert.equal(await top(), before);
   assert.deepEqual(await call.locator(".added .word").allInnerTexts(), ["Good day"]);
   await picture(page, "conversation-diff");
   await call.getByRole("button", { name: "Reject the change, Line 2" }).click();
   await appears(page, ".changes .note", "Nothing of this call is left to review");
-  await page.runCommand("Agent: Undo Review");
+  await inView(page, "textarea").press("Alt+u");
   await isShown();
   await call.locator("summary").click();
 });
