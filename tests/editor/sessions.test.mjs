@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 import { temporaryFile } from "./host/temporary.mjs";
@@ -168,27 +167,24 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
 });
 
 editorTest(
-  "a conversation is exported as Markdown or as JSON, next time to the same folder",
+  "a conversation is exported as Markdown or as JSON, at first to the home folder",
   async ({ page, workspace }) => {
     const title = "Export Conversation";
-    const formats = [
-      ["Markdown", "talk.md", path.join(os.homedir(), "Greetings.md")],
-      ["JSON", "talk.json", path.join(workspace, "Greetings.json")],
-    ];
-    for (const [format, name, offered] of formats) {
+    const saved = (ending) => path.join(workspace, "..", "home", `Greetings.${ending}`);
+    for (const [format, ending] of [
+      ["Markdown", "md"],
+      ["JSON", "json"],
+    ]) {
       await page.runCommand("Agent: Export Conversation...");
       await page.pick(format, { title: "Agent: Export Conversation" });
       // VS Code replaces what is typed before it has listed the folder
-      await page.until("the offered name", async () => (await page.quickInput(title)).value === offered);
-      await page.fillInput(path.join(workspace, name), { title });
-      await page.until(`the file ${name}`, async () => fs.existsSync(path.join(workspace, name)));
+      await page.until("the offered name", async () => (await page.quickInput(title)).value === saved(ending));
+      await page.fillInput(saved(ending), { title });
+      await page.until(`the ${format} file`, async () => fs.existsSync(saved(ending)));
     }
     await page.toast("Conversation exported.");
-    assert.match(
-      fs.readFileSync(path.join(workspace, "talk.md"), "utf8"),
-      /^# Greetings\n\n## You\n\nThe first task\n/,
-    );
-    assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, "talk.json"), "utf8")).title, "Greetings");
+    assert.match(fs.readFileSync(saved("md"), "utf8"), /^# Greetings\n\n## You\n\nThe first task\n/);
+    assert.equal(JSON.parse(fs.readFileSync(saved("json"), "utf8")).title, "Greetings");
   },
 );
 
