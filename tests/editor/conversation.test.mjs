@@ -404,7 +404,8 @@ editorTest("the chips show only what is sent with a task", async ({ page, worksp
   await page.press("Home");
   await page.press("Shift+ArrowDown"); // up to the start of line 2, which is not sent
   await chips("greet.py", "greet.py, line 1");
-  await page.clickTab("greet.py (proposed)");
+  const changes = await page.rows("Proposed Changes", (rows) => rows.some(({ label }) => label === "Line 2"));
+  await page.clickRow("Proposed Changes", changes.find(({ label }) => label === "Line 2").index);
   await page.clickDiffLine("Good day");
   await page.press("Shift+Home");
   await chips("greet.py", "greet.py, line 2");
@@ -520,6 +521,7 @@ editorTest(
     const opened = new Promise((resolve) => (load = resolve));
     await page.page.route(isFrame, (route) => opened.then(() => route.continue()));
     await page.runCommand("Agent: Show Conversation");
+    await page.clickLine("# a greeting"); // a page that is loading keeps the keys
     await page.runCommand("Agent: Run Task");
     await page.quickInput("Agent: Run Task");
     await page.insertText("A ");

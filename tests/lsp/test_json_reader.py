@@ -66,7 +66,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     (
         PlanEditParams,
         {"sessionId": "a", "revision": 1, "ops": [{}]},
-        "params.ops[0].op is missing; it must be add, update, remove or move",
+        "params.ops[0].op is missing; it must be add, update, remove, move or restore",
     ),
     (
         PlanEditParams,
