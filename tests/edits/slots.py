@@ -110,7 +110,7 @@ class Model:
 
     def undo(self) -> None:
         step = self.done[-1]
-        self.slots = _undone(step, self.slots)
+        self.slots = step.before if _is_restored(step, self.slots) else _undone(step, self.slots)
         self.undone.append(self.done.pop())
 
     def redo(self) -> None:
@@ -143,6 +143,17 @@ def _undone(step: Step, now: Slots) -> Slots:
         base = _back(before.base, after.base, slot.base)
         found.append(Slot(base, mine, _back(before.proposed, after.proposed, slot.proposed)).settled())
     return tuple(found)
+
+
+def _is_restored(step: Step, now: Slots) -> bool:
+    """Whether the user has undone an accept in their file, and nothing else has changed since."""
+    if step.kind != "accept":
+        return False
+    slots = list(zip(step.before, step.after, now, strict=True))
+    return any(before.mine != after.mine for before, after, _ in slots) and all(
+        slot == (after if before.mine == after.mine else Slot(before.mine, before.mine, before.mine))
+        for before, after, slot in slots
+    )
 
 
 def _back(before: Content, after: Content, now: Content) -> Content:

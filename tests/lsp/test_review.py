@@ -237,3 +237,26 @@ async def test_an_undone_file_returns_to_its_place(workspace: Path, replay: Repl
         for expected in (["a.txt", "b.txt"], names):
             await client.request("agent/edits/undo", session)
             assert listed(client) == expected
+
+
+@pytest.mark.parametrize("pairs", [[("one", "ONE")], [("one", "ONE"), ("two", "TWO")]])
+async def test_an_accept_is_undone_if_the_user_has_restored_the_text(
+    workspace: Path, replay: Replay, pairs: list[tuple[str, str]]
+) -> None:
+    """With the editor's own undo, for example: the change is proposed again, and the file stays as it is."""
+    before = "one\n" + "same\n" * 8 + "two\n"
+    (workspace / "a.txt").write_text(before)
+    settings = replay({"calls": [edit("a.txt", old, new) for old, new in pairs]}, {"text": "."})
+    async with Client(workspace, settings=settings) as client:
+        session = {"sessionId": (await client.run())["sessionId"]}
+        proposed = client.last("agent/edits")["files"]
+        target = {"uri": proposed[0]["uri"], "hunk": proposed[0]["hunks"][0]["id"]}
+        await client.request("agent/edits/accept", {**session, "target": target})
+        assert (workspace / "a.txt").read_text() == before.replace("one", "ONE")
+        (workspace / "a.txt").write_text(before)
+        undone = await client.request("agent/edits/undo", session)
+        assert [outcome["outcome"] for outcome in undone["outcomes"]] == ["applied"]
+        assert undone["edits"]["files"] == proposed
+        assert (workspace / "a.txt").read_text() == before
+        await client.request("agent/edits/accept", {**session, "target": target})
+        assert (workspace / "a.txt").read_text() == before.replace("one", "ONE")

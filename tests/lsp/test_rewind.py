@@ -115,7 +115,9 @@ async def test_a_rejection_is_undone_although_the_agent_proposed_something_else_
             await client.run("Three.", sessionId=session)
             assert (await rewind(client, session, "Two."))["kept"] == []
             await client.run("Two, again.", sessionId=session)
-            assert (await opened(client, session))["edits"]["files"] == before["edits"]["files"]
+            [hunk] = (await opened(client, session))["edits"]["files"][0]["hunks"]
+            [rejected] = before["edits"]["files"][0]["hunks"]
+            assert hunk == {**rejected, "toolCallIds": hunk["toolCallIds"]}
         assert api.refusals == []
 
 

@@ -65,6 +65,17 @@ class FileDecision:
         """
         return self.before.new_path if self.in_file and self.before.new_path != self.after.new_path else None
 
+    def is_restored(self, current: str | None) -> bool:
+        """Whether the user has already undone an accept in their file, such as with the editor's own undo.
+
+        Args:
+            current: the text of the file now; None: there is none.
+        """
+        is_only_text = not self.as_whole and not self.after.decided_as_whole and self.raw_before == PLAIN
+        is_accept = self.in_file and self.before.decided < self.after.decided
+        is_changed = self.before.current != self.after.current
+        return is_accept and is_only_text and is_changed and current is not None and current == self.before.current
+
     @property
     def inverse(self) -> "FileDecision":
         """The decision that undoes this one in the file."""
@@ -165,6 +176,10 @@ def revert(
         CannotUndo: the file, or the proposal for the lines of the decision, has changed since.
     """
     before, after = decision.before, decision.after
+    if decision.is_restored(current) and (
+        after.is_settled if now is None else _state(now) == _state(after.rebased(current))
+    ):
+        return before
     now = now or empty_proposal(after.path, current)
     if _state(now) == _state(after):
         return before

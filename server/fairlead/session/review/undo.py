@@ -200,13 +200,15 @@ def _file_undo(files: Files, decision: FileDecision, changed: str) -> _FileUndo:
     _check_open(files.user_files, now_at, path)
     files.user_files.invalidate(now_at)
     now = files.proposal(now_at)
-    proposal = revert(decision, now, read_text(files.user_files, now_at), name, changed)
+    text = read_text(files.user_files, now_at)
+    proposal = revert(decision, now, text, name, changed)
     changes, target = files.changes, proposal.target
     for taken, other in ((proposal.path, changes.get(proposal.path)), (target, changes.for_target(target))):
         if other is not None and other is not now:
             name = files.roots.relative(Path(taken))
             raise CannotUndo(f"{name}: the agent now proposes another file at this path, so this cannot be undone.")
-    edit = inverse_edit(files.user_files, decision, changed) if decision.in_file else None
+    needs_edit = decision.in_file and not decision.is_restored(text)
+    edit = inverse_edit(files.user_files, decision, changed) if needs_edit else None
     return _FileUndo(decision, proposal, edit, missing_folders(decision.removed_folders))
 
 
