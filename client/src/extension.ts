@@ -99,13 +99,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const restored = restoreSessions(context, agent, store);
   const diffContents = new DiffContents(store, agent, restored);
   const proposedFiles = new ProposedFiles(store, agent, diffContents);
-  const diffs = new Diffs(store, context.workspaceState, restored);
+  const diffs = new Diffs(store, context.workspaceState, restored, () => {
+    // a view that the user has closed stays closed
+    const view = editsView.isVisible ? "edits.focus" : conversation.isVisible ? "showConversation" : undefined;
+    return vscode.commands.executeCommand(view ? `fairlead.${view}` : "workbench.action.focusActiveEditorGroup");
+  });
   const review = new Review(store, agent);
   const reviewProgress = new ReviewProgress(
     context.workspaceState.get<readonly string[]>(REVIEWED_KEY, []),
     (files) => void context.workspaceState.update(REVIEWED_KEY, files),
   );
-  const editsView = new EditsView(store, reviewProgress);
+  const editsView: EditsView = new EditsView(store, reviewProgress);
   const inlineChanges = new InlineChanges(store, agent);
   const cursor = new ReviewCursor(store, review, diffs, inlineChanges, (uri) => approvals.confirm(uri));
   const sessions = new Sessions(store, agent, runs);

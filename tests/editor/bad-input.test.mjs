@@ -1,7 +1,7 @@
 // A missing key and an untrusted workspace.
 
 import assert from "node:assert/strict";
-import { modelServer, openAgent, picture, recording, runTask } from "./agent.mjs";
+import { followUp, modelServer, openAgent, picture, recording, runTask } from "./agent.mjs";
 import { test } from "./host/registry.mjs";
 
 async function inEditor(options, body) {
@@ -15,9 +15,15 @@ async function inEditor(options, body) {
 
 test("without a key the user is asked how to reach a model, and then the typed task runs", async () => {
   const keys = [];
+  let isRefused = false;
   const refusal = ({ headers }) => {
     keys.push(headers.authorization);
-    return keys.at(-1) !== "Bearer sk-good" && { status: 401, error: { type: "authentication_error", message: "No." } };
+    return (
+      (isRefused || keys.at(-1) !== "Bearer sk-good") && {
+        status: 401,
+        error: { type: "authentication_error", message: "No." },
+      }
+    );
   };
   const url = await modelServer({ text: "It is well.", refusal });
   await inEditor({ name: "no-key", workspace: { a: "" }, settings: {} }, async ({ page }) => {
@@ -44,12 +50,21 @@ test("without a key the user is asked how to reach a model, and then the typed t
     );
     await page.fillInput(url, { title: "Agent: Set Up Model" });
     await page.fillInput("sk-bad", { title: "Agent: Set API Key" });
+    await page.until("the question for another key", async () =>
+      (await page.quickInput()).message.startsWith("The API key was refused."),
+    );
+    await page.fillInput("sk-good", { title: "Agent: Set API Key" });
     await page.until("the question for the model's name", async () =>
       (await page.quickInput()).message.includes("The model's name"),
     );
     await page.fillInput("small");
+    await page.toast("It is well.");
+    // the server refuses the key later
+    isRefused = true;
+    await followUp(page, "And now?");
     const told = await page.toast("The API key was refused");
     assert.deepEqual(told.buttons, ["Set API Key", "Choose Model", "Show Conversation"]);
+    isRefused = false;
     await page.closeToast("The API key was refused");
     await page.clickRow("Plan", "Set API Key");
     await page.fillInput("sk-good", { title: "Agent: Set API Key" });

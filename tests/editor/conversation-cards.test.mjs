@@ -7,7 +7,7 @@ const COMMAND = Array.from({ length: 40 }, (_, index) => `echo line ${index + 1}
 const long = (text) => `${text}\n\n`.repeat(30);
 const editorTest = useAgent(
   [
-    { text: long("I ask first."), calls: [{ ask_user: { question: "Which *tone*?", options: OPTIONS } }] },
+    { text: long("I ask first."), calls: [{ ask_user: { question: "Which tone?", options: OPTIONS } }] },
     { text: long("I know enough."), calls: [bash(COMMAND)] },
     { text: long("All of it is done.") },
   ],
@@ -41,7 +41,7 @@ editorTest(
     await page.showContainer("Fairlead");
     await page.runCommand("Agent: Show Conversation");
     await runTask(page, "Greet me politely");
-    await sees(page, ".card .title", "Which *tone*?");
+    await sees(page, ".card .title", "Which tone?");
     await sees(page, ".card button", "Option 1:");
     await sees(page, ".card button", "Answer");
     await picture(page, "card-question");
@@ -57,7 +57,7 @@ editorTest("the view still follows its end after the user scrolls in the options
   await page.until("the options above", () => options.evaluate(({ scrollTop }) => scrollTop <= 100));
   await page.setSize({ width: 900, height: 420 });
   await seesEnd(page);
-  await sees(page, ".card .title", "Which *tone*?");
+  await sees(page, ".card .title", "Which tone?");
 });
 
 editorTest(
@@ -65,7 +65,7 @@ editorTest(
   async ({ page }) => {
     await runTask(page, `Another task ${"in many words ".repeat(10)}`);
     await inView(page, "h1", { hasText: "Another task" }).waitFor();
-    await sees(page, ".card .title", "Which *tone*?");
+    await sees(page, ".card .title", "Which tone?");
     // the view is too low for both cards, so the list of cards scrolls to this button
     const show = inView(page, ".card button", { hasText: "Show" });
     await show.evaluate((button) => {
@@ -73,7 +73,7 @@ editorTest(
       button.click(); // not with the mouse, because messages of VS Code are above it
     });
     await inView(page, "h1", { hasText: "Greet me politely" }).waitFor();
-    await sees(page, ".card .title", "Which *tone*?");
+    await sees(page, ".card .title", "Which tone?");
     // what the user types while the agent asks is the answer
     await inView(page, "textarea").fill("Just friendly");
     await inView(page, "textarea").press("Enter");

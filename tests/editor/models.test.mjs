@@ -233,7 +233,7 @@ test("Azure, an own gateway, OpenRouter and a cloud are set up with what each of
     const briefly = (text) => page.page.locator(".statusbar-item", { hasText: text }).waitFor();
     await setUp(page, context, "Azure", "my-deployment", openAzure, { said: briefly });
     await noModel.waitFor({ state: "detached" });
-    assert.deepEqual(await page.toasts(), []);
+    await page.until("no message", async () => (await page.toasts()).length === 0);
     await page.runCommand("View: Close Editor");
     assert.deepEqual(
       azure.requests.filter(({ model }) => model).map(({ key }) => key),

@@ -213,3 +213,19 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
     (rows) => lacks("gone.txt")(rows) && rows.some(({ focused, label }) => focused && label === "lens.txt"),
   );
 });
+
+editorTest("after the last decision, the side bar stays as it was", async ({ page }) => {
+  await page.runCommand("View: Close All Editors");
+  await page.clickRow(VIEW, "lens.txt");
+  await page.tab("lens.txt (proposed)");
+  await page.runCommand("View: Show Explorer");
+  await page.clickTab("lens.txt (proposed)");
+  await page.until("no diff", async () => {
+    const tabs = await page.page.locator(".editor-group-container .tab", { hasText: "(proposed)" }).count();
+    if (tabs > 0) await page.press("Shift+Alt+y");
+    return tabs === 0;
+  });
+  // what the decision does to the focus, it does before the palette opens
+  await page.runCommand("View: Toggle Panel Visibility");
+  assert.equal(await page.page.locator(".part.sidebar .title-label", { hasText: "Explorer" }).count(), 1);
+});

@@ -32,6 +32,8 @@ export class Diffs implements vscode.Disposable {
     private readonly store: Store,
     state: vscode.Memento,
     restored: Promise<ReadonlySet<string>>,
+    /** Gives the focus to what the user sees beside the editors, when the last diff is closed. */
+    private readonly leaveEditors: () => unknown,
   ) {
     this.multiDiffs = new MultiDiffs(store, state);
     const unsubscribe = store.onChange((change, session) => {
@@ -79,7 +81,7 @@ export class Diffs implements vscode.Disposable {
     } finally {
       if (this.heldTab === tab) this.heldTab = undefined;
       await this.closeSettled(this.store.sessions);
-      if (!activeTab()) await vscode.commands.executeCommand("fairlead.edits.focus");
+      if (!activeTab()) await this.leaveEditors();
     }
   }
 

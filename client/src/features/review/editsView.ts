@@ -90,6 +90,10 @@ export class EditsView extends StoreTree<EditRow> {
     if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
   }
 
+  get isVisible(): boolean {
+    return this.view.visible;
+  }
+
   /** Selects the row of a change or of a file, without the focus, if the list is visible and the row is another one. */
   follow({ sessionId, file, hunk }: Place): void {
     const id = [sessionId, file.uri, ...(hunk && !isDecidedAsWhole(file) ? [hunk.id] : [])].join(" ");
