@@ -38,10 +38,15 @@ export class RefreshGuard {
     this.reportChange();
   }
 
+  /** Whether VS Code has yet to request the rows since the last refresh. */
+  get isWaiting(): boolean {
+    return this.timer !== undefined;
+  }
+
   /** Notes that VS Code has requested the top rows. */
   rowsRequested(): void {
     if (this.now() < this.effectiveAt) return;
-    clearTimeout(this.timer);
+    this.stopWaiting();
     this.isOverdue = false;
   }
 
@@ -52,14 +57,20 @@ export class RefreshGuard {
 
   private waitForRequest(): void {
     this.isOverdue = false;
-    clearTimeout(this.timer);
+    this.stopWaiting();
     this.timer = setTimeout(() => {
+      this.timer = undefined;
       if (this.isVisible()) this.refresh();
       else this.isOverdue = true;
     }, REQUEST_LIMIT_MS);
   }
 
-  dispose(): void {
+  private stopWaiting(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  dispose(): void {
+    this.stopWaiting();
   }
 }

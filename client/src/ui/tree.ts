@@ -10,6 +10,9 @@ import type { Store } from "../state/store";
 import type { Row } from "./row";
 import { treeItem, treeView, type TreeItem, type View } from "./show";
 
+/** How often, in milliseconds, and how many times a row is selected until it is. */
+const [SELECT_PAUSE, MOST_SELECTS] = [50, 20];
+
 export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Node | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
@@ -63,6 +66,9 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   /** Called when VS Code requests the rows below `parent`, or the top rows. */
   protected onRowsRequested?(rows: readonly Node[], parent: Node | undefined): void;
 
+  /** Returns what identifies a row, also when it is drawn again. */
+  protected abstract keyOf(node: Node): string;
+
   /** Updates what the view shows around the rows: description, message, badge. */
   protected abstract updateHeader(): void;
 
@@ -74,17 +80,34 @@ export abstract class StoreTree<Node> implements vscode.TreeDataProvider<Node>, 
   }
 
   /**
-   * The row that has the keyboard focus; undefined if none is found. `keyOf` returns what identifies a row. The API
-   * gives only the selection, so this toggles the selection of the focused row in the list that has the focus, returns
-   * the row that differs, and leaves the selection changed.
+   * The row that has the keyboard focus; undefined if none is found. The API gives only the selection, so this toggles
+   * the selection of the focused row in the list that has the focus, returns the row that differs, and leaves the
+   * selection changed.
    */
-  protected async focusedRow(keyOf: (row: Node) => unknown): Promise<Node | undefined> {
+  protected async focusedRow(): Promise<Node | undefined> {
     const before = this.view.selection;
     await vscode.commands.executeCommand("list.toggleSelection");
     const after = this.view.selection;
     const onlyIn = (rows: readonly Node[], others: readonly Node[]): Node | undefined =>
-      rows.find((row) => !others.some((other) => keyOf(other) === keyOf(row)));
+      rows.find((row) => !others.some((other) => this.keyOf(other) === this.keyOf(row)));
     return onlyIn(after, before) ?? onlyIn(before, after);
+  }
+
+  /**
+   * Selects a row, and gives it the keyboard focus if `focus` is true. VS Code ignores this while it requests the rows
+   * again, so this is repeated until the row is selected, for a second at most, while the view is visible and
+   * `isWanted` returns true.
+   */
+  protected async select(row: Node, focus: boolean, isWanted = (): boolean => true): Promise<void> {
+    const isSelected = (): boolean => this.view.selection.some((other) => this.keyOf(other) === this.keyOf(row));
+    for (let count = 0; count < MOST_SELECTS && this.view.visible && isWanted(); count++) {
+      if (!this.guard.isWaiting) {
+        // rejected if the row is not known; would show a view that is hidden
+        await Promise.resolve(this.view.reveal(row, { select: true, focus })).catch(() => undefined);
+        if (isSelected()) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, SELECT_PAUSE));
+    }
   }
 
   /** Makes VS Code request all rows again, even if they have not changed. */

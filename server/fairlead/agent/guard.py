@@ -57,11 +57,9 @@ class RepeatGuard(Hook):
         if self._in_a_row == 1 or self._repeat == "allowed" or (tool is not None and tool.read_only):
             return None
         may_differ = self._repeat == "until_unchanged" and self._unchanged <= 2 and has_read_result
-        return (
-            None
-            if may_differ
-            else Refusal(REPEATED_CALL, Sentence("Not run: the agent made the same call just before."))
-        )
+        if may_differ:
+            return None
+        return Refusal(REPEATED_CALL, Sentence("Not run: the agent made the same call just before."))
 
     async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
         """Notes the result. The changes that a call made do not allow an identical call.

@@ -121,8 +121,8 @@ export class ConversationActions implements vscode.Disposable {
 
   /**
    * Sends what the user typed: as the answer to the open question of the shown session, as the reason to reject what it
-   * asks to allow, or as a message to it if it is running, else as a task with the pictures, in `mode` unless a slash command sets another one. An answer and a
-   * message have no mode. `/new` always starts a task.
+   * asks to allow, or as a message to it if it is running, else as a task with the pictures, in `mode` unless a slash
+   * command sets another one. Only a task has a mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
    * (`Runs.send`). A message and a slash command that runs at once have no pictures and no context. For these, calls

@@ -12,8 +12,8 @@ import type { Store } from "../../state/store";
 import { setContextKey } from "../../ui/contextKeys";
 import { askForText, showBriefly } from "../../ui/show";
 
-/** The MIME type that VS Code expects for rows that are dragged within the Plan view. */
 const UNDO_KEY = process.platform === "darwin" ? "Cmd+Z" : "Ctrl+Z";
+/** The MIME type that VS Code expects for rows that are dragged within the Plan view. */
 const MIME = "application/vnd.code.tree.fairlead.plan";
 
 export class PlanEdits implements vscode.TreeDragAndDropController<PlanNode> {

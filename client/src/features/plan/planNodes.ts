@@ -87,6 +87,18 @@ export type PlanNode =
   | { readonly kind: "approval"; readonly approval: ApproveParams }
   | { readonly kind: "question"; readonly question: AskParams };
 
+/** The id of a row, which stays the same when the tree is refreshed. */
+export function nodeId(node: PlanNode): string {
+  switch (node.kind) {
+    case "approval":
+      return `approval-${node.approval.toolCallId ?? node.approval.uri ?? node.approval.command ?? ""}`;
+    case "question":
+      return `question-${node.question.toolCallId}`;
+    default:
+      return node.row.id;
+  }
+}
+
 /**
  * Returns the top rows of a session. `relative` converts a URI to a path for display; for `usesKey`, see `retryRow`.
  */

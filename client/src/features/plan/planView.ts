@@ -8,6 +8,7 @@ import { duration, oneOrMany } from "../../ui/format";
 import {
   hasChildren,
   childNodes,
+  nodeId,
   otherNodes,
   topNodes,
   type PlanNode,
@@ -15,7 +16,6 @@ import {
   type WaitingNode,
 } from "./planNodes";
 import type { PlanRow } from "../../ui/stepRow";
-import type { ApproveParams, AskParams } from "../../wire/protocol";
 import { takesKey } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
@@ -60,9 +60,9 @@ export class PlanView extends StoreTree<PlanNode> {
   getTreeItem(node: PlanNode): TreeItem {
     switch (node.kind) {
       case "approval":
-        return approvalItem(node.approval);
+        return approvalItem(node);
       case "question":
-        return questionItem(node.question);
+        return questionItem(node);
       case "pause":
       case "go":
       case "retry":
@@ -104,8 +104,12 @@ export class PlanView extends StoreTree<PlanNode> {
 
   /** Calls `change` with the focused row, if it is a step. */
   async withFocused(change: (step: StepNode) => Promise<void>): Promise<void> {
-    const row = await this.focusedRow((node) => ("row" in node ? node.row.id : node));
+    const row = await this.focusedRow();
     if (row?.kind === "item") await change(row);
+  }
+
+  protected keyOf(node: PlanNode): string {
+    return nodeId(node);
   }
 
   protected rows(node: PlanNode | undefined): PlanNode[] {
@@ -226,22 +230,24 @@ function planItem(row: PlanRow, collapsible = None): TreeItem {
   return item;
 }
 
-function approvalItem(approval: ApproveParams): TreeItem {
+function approvalItem(node: Extract<PlanNode, { kind: "approval" }>): TreeItem {
+  const { approval } = node;
   const { rowLabel: label, details, screenReaderLabel } = describeApproval(approval, relative);
   const item = waitingItem(label, details, "question", screenReaderLabel);
-  item.id = `approval-${approval.toolCallId ?? approval.uri ?? label}`;
+  item.id = nodeId(node);
   item.contextValue = "approval";
-  item.command = { command: "fairlead.showApproval", title: t("Show Full Question"), arguments: [{ approval }] };
+  item.command = { command: "fairlead.showApproval", title: t("Show Full Question"), arguments: [node] };
   return item;
 }
 
-function questionItem(question: AskParams): TreeItem {
+function questionItem(node: Extract<PlanNode, { kind: "question" }>): TreeItem {
+  const { question } = node;
   const text = question.question;
   const tooltip = [text, ...question.options.map((option) => `• ${option}`)].join("\n");
   const item = waitingItem(t("Answer: {0}", text), tooltip, "comment-unresolved", t("The agent asks: {0}", text));
-  item.id = `question-${question.toolCallId}`;
+  item.id = nodeId(node);
   item.contextValue = "question";
-  item.command = { command: "fairlead.answerQuestion", title: t("Answer"), arguments: [{ question }] };
+  item.command = { command: "fairlead.answerQuestion", title: t("Answer"), arguments: [node] };
   return item;
 }
 

@@ -79,7 +79,7 @@ export class EditsView extends StoreTree<EditRow> {
    * its neighbor (`neighborRow`).
    */
   async withFocused(decide: (row: EditRow | undefined) => Promise<void>): Promise<void> {
-    const focused = this.selecting.then(() => this.focusedRow(rowId));
+    const focused = this.selecting.then(() => this.focusedRow());
     this.selecting = focused.catch(() => undefined);
     const row = await focused;
     const neighbor = row && neighborRow(this.all, row);
@@ -87,7 +87,9 @@ export class EditsView extends StoreTree<EditRow> {
     const left = this.all;
     const find = (one: EditRow): EditRow | undefined => left.find((other) => rowId(other) === rowId(one));
     const next = row && neighbor && !find(row) ? find(neighbor) : undefined;
-    if (next && this.view.visible) await this.view.reveal(next, { focus: true, select: false });
+    if (!next) return;
+    this.selecting = this.selecting.then(() => this.select(next, true));
+    await this.selecting;
   }
 
   get isVisible(): boolean {
@@ -100,11 +102,9 @@ export class EditsView extends StoreTree<EditRow> {
     const row = this.all.find((other) => rowId(other) === id);
     if (!row || id === this.followed || !this.view.visible) return;
     this.followed = id;
-    const reveal = async (): Promise<void> => {
-      if (this.view.visible) await this.view.reveal(row, { select: true, focus: false });
-    };
-    // a row that has just been decided cannot be revealed
-    this.selecting = this.selecting.then(reveal).catch(() => undefined);
+    // a row that has just been decided is not known anymore
+    const isWanted = (): boolean => this.followed === id && this.all.some((other) => rowId(other) === id);
+    this.selecting = this.selecting.then(() => this.select(row, false, isWanted));
   }
 
   get onDidShow(): vscode.Event<unknown> {
@@ -113,6 +113,10 @@ export class EditsView extends StoreTree<EditRow> {
 
   private get all(): EditRow[] {
     return allRows(this.store.reviewable, relative, this.isLong);
+  }
+
+  protected keyOf(row: EditRow): string {
+    return rowId(row);
   }
 
   getParent(row: EditRow): EditRow | undefined {

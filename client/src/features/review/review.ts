@@ -49,7 +49,7 @@ export class Review {
   private lastUndoOrRedo = Promise.resolve();
   /** The decisions that are being made, as JSON of session and target. */
   private readonly deciding = new Set<string>();
-  /** The conflict that the user was told about last, as JSON, and when. */
+  /** The conflict that the last message was about, as JSON, and when it was shown. */
   private told = { conflict: "", at: -Infinity };
 
   constructor(

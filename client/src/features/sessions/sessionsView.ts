@@ -32,11 +32,15 @@ export class SessionsView extends StoreTree<SessionNode> {
 
   /** Calls `change` with the row that has the keyboard focus. */
   async withFocused(change: (node: SessionNode) => Promise<void>): Promise<void> {
-    const row = await this.focusedRow((node) => node.sessionId);
+    const row = await this.focusedRow();
     if (row) await change(row);
   }
 
-  /** Required for `reveal`. */
+  protected keyOf(node: SessionNode): string {
+    return node.sessionId;
+  }
+
+  /** VS Code requires it to select a row. */
   getParent(): undefined {
     return undefined;
   }
@@ -48,10 +52,10 @@ export class SessionsView extends StoreTree<SessionNode> {
   /** Selects the row of the shown session after another one was shown, by whatever way. */
   private selectShown(): void {
     const row = this.rows(undefined).find(({ isShown }) => isShown);
-    // `reveal` would show the view
     if (!row || row.sessionId === this.selected || !this.view.visible) return;
-    this.selected = row.sessionId;
-    void this.view.reveal(row, { select: true, focus: false });
+    const { sessionId } = row;
+    this.selected = sessionId;
+    void this.select(row, false, () => this.selected === sessionId);
   }
 
   override dispose(): void {
