@@ -119,7 +119,8 @@ export class Conversation implements vscode.Disposable {
   /**
    * Shows the view, wherever the user has put it, with the focus in the prompt. The view takes the focus at once, so that
    * what the user types does not get into the editor. A page that is still loading gets the focus again when it is ready.
-   * `cancelFocus` cancels this: a late focus would close an input box that was opened in the meantime.
+   * `cancelFocus` cancels this: a late focus would close an input box that was opened in the meantime. It cannot cancel
+   * that VS Code itself sometimes focuses a page that has loaded.
    */
   async show(): Promise<void> {
     const isLoaded = [...this.pages].some(({ webview, isReady }) => webview === this.view?.webview && isReady);
