@@ -116,14 +116,19 @@ editorTest("a renamed file keeps its unsaved text, which stays unsaved", async (
   assert.equal(disk(workspace, "new.txt"), "the same\n");
 });
 
-editorTest("Accept All Shown in a step's diff accepts only that step", async ({ page, workspace }) => {
+editorTest("a change in a step's diff has its own buttons", async ({ page, workspace }) => {
   await page.rowAction("Plan", "Build it", "Review This Step");
   await page.tab("Step: Build it (4 files)");
+  await page.clickLens("Accept", { file: "both.txt" });
+  await page.until("the change on disk", () => disk(workspace, "both.txt") === "one\ntwo\nTHREE\n");
+  await page.tab("Step: Build it (3 files)");
+});
+
+editorTest("Accept All Shown in a step's diff accepts only that step", async ({ page, workspace }) => {
   await page.titleAction("Accept All Shown");
   await page.toastButton("Accept “.github/workflows/ci.yml”?", "Accept This File");
   const rows = await page.rows(VIEW, (all) => lacks("fresh.txt")(all) && lacks("ci.yml")(all));
   assert.deepEqual(rows.map(({ label }) => label).sort(), ["Line 1", "both.txt", "gone.txt", "typed.txt"]);
-  assert.equal(disk(workspace, "both.txt"), "one\ntwo\nTHREE\n");
   assert.equal(disk(workspace, ".github/workflows/ci.yml"), "run: make all\n");
   assert.equal(disk(workspace, "sub/fresh.txt"), "fresh\n");
   assert.ok(there(workspace, "sub/turned.txt") && !there(workspace, "turned.txt"));

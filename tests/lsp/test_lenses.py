@@ -41,6 +41,11 @@ async def type_in(client: Client, path: Path, text: str, moved: list[int]) -> No
         refreshes = len(client.all("workspace/codeLens/refresh"))
 
 
+def plan(*statuses: str) -> Json:
+    """Writes a plan with an item for each status."""
+    return {"todo": {"items": [{"id": str(n), "content": f"Step {n}", "status": s} for n, s in enumerate(statuses, 1)]}}
+
+
 async def lenses(client: Client, uri: str) -> list[Json]:
     return await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
 
@@ -88,6 +93,24 @@ async def test_lenses_are_at_the_hunks_of_the_file_and_of_the_proposed_text(work
         nothing = [base, (workspace / "other").as_uri(), "untitled:x", f"{proposed(session, file)}?item=1"]
         assert [await lenses(client, each) for each in nothing] == [[], [], [], []]
         assert await lenses(client, proposed("0123", file)) == []
+
+
+async def test_lenses_are_at_the_hunks_of_a_plan_item(workspace: Path, replay: Replay) -> None:
+    """The text of an item leaves out the lines of other items, so its hunks begin at other lines there."""
+    file = workspace / "a.txt"
+    file.write_text(LINES)
+    first = [edit("a.txt", "line 2\n", "two\nmore\n")]
+    second = [edit("a.txt", "line 5\n", ""), edit("a.txt", "line 9\n", "nine\n")]
+    turns = [{"calls": [plan("in_progress"), *first]}, {"calls": [plan("completed", "in_progress"), *second]}]
+    async with plain(workspace, replay(*turns, {"text": "."})) as client:
+        session = await run(client)
+        text = proposed(session, file)
+        assert [line for line, _ in await titles(client, text)] == [1, 1, 5, 5, 8, 8]
+        assert await titles(client, f"{text}?item=1") == [(1, "Accept"), (1, "Reject")]
+        assert await titles(client, f"{text}?item=2") == [(4, "Accept"), (4, "Reject"), (7, "Accept"), (7, "Reject")]
+        await press(client, f"{text}?item=2", "Accept", 1)
+        assert file.read_text() == LINES.replace("line 9", "nine")
+        assert await titles(client, f"{text}?item=2") == [(4, "Accept"), (4, "Reject")]
 
 
 async def test_lenses_of_several_sessions_name_them(workspace: Path, replay: Replay) -> None:

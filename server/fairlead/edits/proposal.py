@@ -207,6 +207,21 @@ class Proposal:
         origins = ((hunk, self.origin(hunk)) for hunk in self.hunks)
         return frozenset(hunk.id for hunk, origin in origins if origin is not None and origin.item_id == item_id)
 
+    def of_item(self, item_id: str) -> tuple[str, dict[str, int]]:
+        """The base with only a plan item's changes, and the line (from 0) at which each of its hunks begins there."""
+        wanted = self.hunks_of(item_id)
+        regions = self.regions_of_hunks(wanted)
+        begins, shift = dict[Region, int](), 0
+        for region in self._in_order(regions):
+            begins[region] = region.base[0] + shift
+            shift += (region.theirs[1] - region.theirs[0]) - (region.base[1] - region.base[0])
+        lines = {
+            hunk.id: begins[region] + hunk.new_start - region.theirs[0]
+            for hunk in self.hunks
+            if hunk.id in wanted and (region := self.region_of[hunk.id]) in begins
+        }
+        return self.applied(regions)[0], lines
+
     def regions_of_hunks(self, hunk_ids: Collection[str]) -> list[Region]:
         """The regions of some hunks. A conflict may contain several hunks; any of them selects it."""
         return list(dict.fromkeys(region for one, region in self.region_of.items() if one in hunk_ids))

@@ -72,7 +72,7 @@ class ProposedContent:
             return proposal.current or ""
         if parsed.item_id is None or proposal.decided_as_whole:
             return proposal.proposed or ""
-        return proposal.applied(proposal.regions_of_hunks(proposal.hunks_of(parsed.item_id)))[0]
+        return proposal.of_item(parsed.item_id)[0]
 
     def refresh(self, session_id: str, changes: Changeset) -> None:
         """Requests a refresh of the texts that the client has requested and that have changed since the last call.

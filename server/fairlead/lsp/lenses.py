@@ -10,6 +10,7 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.display import shorten
+from fairlead.edits.proposal import Proposal
 from fairlead.lsp.params import parse_content_uri
 from fairlead.lsp.review_commands import (
     CONFLICT_TITLES,
@@ -48,19 +49,20 @@ class Lenses:
         """Whether the client has commands that show a change."""
 
     async def for_document(self, uri: str) -> list[Lens]:
-        """The lenses of a file or of a whole proposed text, by session and then from top to bottom.
+        """The lenses of a file or of a proposed text, by session and then from top to bottom.
 
-        Other documents have no lenses. The proposed text of a single plan item has none either.
+        Other documents have no lenses. The proposed text of a plan item has those of the item's hunks.
         """
         content = parse_content_uri(uri)
         if content is not None:
-            if content.scheme != wire.PROPOSED_SCHEME or content.item_id is not None:
+            if content.scheme != wire.PROPOSED_SCHEME:
                 return []
             try:
                 session = await self._sessions.get(content.session_id)
             except (WrongRequest, RequestRefused):
                 return []
-            return list(_lenses(session, content.path, with_file=self.has_diffs))
+            proposal = proposal_of(session, content.path)
+            return list(_in_proposed(session, proposal, content.item_id, with_file=self.has_diffs)) if proposal else []
         path = file_path(uri)
         if path is None:
             return []
@@ -68,7 +70,7 @@ class Lenses:
         lenses: list[Lens] = []
         for session in sessions:
             name = f"Fairlead ({shorten(session.title, 30)})" if len(sessions) > 1 else "Fairlead"
-            lenses += _lenses(session, path, f"{name}: ")
+            lenses += _in_file(session, path, f"{name}: ")
         return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
 
     def refresh(self) -> None:
@@ -91,37 +93,56 @@ class Lenses:
                 return
 
 
-def _lenses(session: Session, path: Path, prefix: str = "", *, with_file: bool = False) -> Iterator[Lens]:
-    """The lenses of a file: in the proposed text, or in the user's text if there is a prefix.
-
-    Args:
-        prefix: the beginning of the title of each lens that accepts.
-        with_file: whether the first of several hunks has lenses for the whole file too.
-    """
+def _in_file(session: Session, path: Path, prefix: str) -> Iterator[Lens]:
+    """The lenses of a user's file. Those that accept have titles with this prefix."""
     proposal = proposal_of(session, path)
     if proposal is None:
         return
-    in_file = prefix != ""
     uri = uri_of(proposal)
     whole = whole_titles(session, proposal)
     if whole is not None:
         yield from _pair(session, 0, {"uri": uri}, whole, prefix, conflict=proposal.in_conflict)
-        if in_file:
-            yield _show(session, 0, {"uri": uri})
+        yield _show(session, 0, {"uri": uri})
         return
-    text = (proposal.current if in_file else proposal.proposed) or ""
-    last = max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
-    for index, hunk in enumerate(proposal.hunks):
-        start = proposal.region_of[hunk.id].mine[0] if in_file else hunk.new_start
-        accept = Title("Accept {0}", (hunk_size(hunk),)) if in_file else Title("Accept")
+    last = _last_line(proposal.current or "")
+    for hunk in proposal.hunks:
+        line = min(proposal.region_of[hunk.id].mine[0], last)
         conflict = hunk.id in proposal.conflicts
-        titles = CONFLICT_TITLES if conflict else (accept, Title("Reject"))
+        titles = CONFLICT_TITLES if conflict else (Title("Accept {0}", (hunk_size(hunk),)), Title("Reject"))
         target = {"uri": uri, "hunk": hunk.id}
-        yield from _pair(session, min(start, last), target, titles, prefix, conflict=conflict)
-        if in_file:
-            yield _show(session, min(start, last), target)
-        if with_file and index == 0 and len(proposal.hunks) > 1:
-            yield from _pair(session, min(start, last), {"uri": uri}, FILE_TITLES, conflict=False)
+        yield from _pair(session, line, target, titles, prefix, conflict=conflict)
+        yield _show(session, line, target)
+
+
+def _in_proposed(session: Session, proposal: Proposal, item_id: str | None, *, with_file: bool) -> Iterator[Lens]:
+    """The lenses of a proposed text.
+
+    Args:
+        item_id: the plan item whose changes alone the text has; None: it has all changes.
+        with_file: whether the first of several hunks has lenses for the whole file too, if the text has all changes.
+    """
+    uri = uri_of(proposal)
+    whole = whole_titles(session, proposal)
+    if whole is not None:
+        yield from _pair(session, 0, {"uri": uri}, whole, conflict=proposal.in_conflict)
+        return
+    if item_id is None:
+        text, lines = proposal.proposed or "", {hunk.id: hunk.new_start for hunk in proposal.hunks}
+    else:
+        text, lines = proposal.of_item(item_id)
+    last = _last_line(text)
+    for index, (hunk_id, begin) in enumerate(lines.items()):
+        line = min(begin, last)
+        conflict = hunk_id in proposal.conflicts
+        titles = CONFLICT_TITLES if conflict else (Title("Accept"), Title("Reject"))
+        yield from _pair(session, line, {"uri": uri, "hunk": hunk_id}, titles, conflict=conflict)
+        if with_file and item_id is None and index == 0 and len(lines) > 1:
+            yield from _pair(session, line, {"uri": uri}, FILE_TITLES, conflict=False)
+
+
+def _last_line(text: str) -> int:
+    """The number of the last line with text, from 0."""
+    return max(0, len(split_lines(text)) - (0 if text.endswith(("\n", "\r")) else 1))
 
 
 def _pair(

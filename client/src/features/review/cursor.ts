@@ -105,16 +105,17 @@ export class ReviewCursor {
   }
 
   /**
-   * Handles a decision from a CodeLens. In a diff, the editor does not scroll to the next change while other changes to
-   * the file are left.
+   * Handles a decision from a CodeLens. In a diff, the editor does not scroll to the next change while the diff shows
+   * other changes to the file.
    */
   async decideFromCodeLens(decision: Decision, params: DecideParams): Promise<void> {
     const shown = this.shown();
-    if (shown)
-      await this.decideAndAdvance(shown, params.target, () => this.review.decide(decision, params), {
-        mayAdvance: () => !fileAt(this.store, shown.side),
-      });
-    else await this.review.decide(decision, params);
+    const decide = (): Promise<unknown> => this.review.decide(decision, params);
+    const mayAdvance = (): boolean => {
+      const file = shown && fileAt(this.store, shown.side);
+      return !file || !shownTarget(file, shown.side.item);
+    };
+    await (shown ? this.decideAndAdvance(shown, params.target, decide, { mayAdvance }) : decide());
   }
 
   /**
