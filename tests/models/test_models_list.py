@@ -28,6 +28,14 @@ ROWS: dict[str, tuple[Any, list[ListedModel]]] = {
         },
         [ListedModel("gpt-6.1-sol", "gpt-6.1-sol")],
     ),
+    "a server of one's own: models whose names only contain such a word": (
+        {
+            "data": [
+                {"id": each} for each in ("Qwen2.5-Coder-7B-Instruct", "olive-7b", "gpt-oss-safeguard-20b", "my-tts")
+            ]
+        },
+        [ListedModel(name, name) for name in ("Qwen2.5-Coder-7B-Instruct", "olive-7b", "gpt-oss-safeguard-20b")],
+    ),
     "Anthropic": (
         {
             "data": [

@@ -35,11 +35,11 @@ NO_LIST = "{where} has no list of models. Type the model's name."
 NOT_A_LIST = "{where} answered with {answer} instead of a list of models. Check {base_url}."
 
 _OTHER_KINDS = re.compile(
-    r"embed|whisper|tts|transcri|speech|audio|voxtral|realtime|live|dall-e|image|imagen|veo|sora|moderation|ocr|rerank|"
-    r"guard|babbage|davinci|-instruct$|aqa|robotics|computer-use",
+    r"(?<![a-z])(?:embed[a-z]*|whisper|tts|transcri[a-z]*|speech|audio|voxtral|realtime|live|dall-e|images?|imagen|veo|"
+    r"sora|moderation|ocr|rerank[a-z]*|guard|babbage|davinci|aqa|robotics|computer-use)(?![a-z])|gpt.*-instruct$",
     re.IGNORECASE,
 )
-"""Names of the models of OpenAI, Google and Mistral that do not chat, for which their lists have no field."""
+"""Words in the names of the models of OpenAI, Google and Mistral that do not chat, for which their lists have no field."""
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
