@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from fairlead.lsp.convert import text_edits
+from fairlead.lsp.convert_edits import text_edits
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.transport import without_lone_surrogates
 from fairlead.positions import apply_text_edits, offset_at

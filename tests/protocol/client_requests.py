@@ -13,7 +13,7 @@ from fairlead.agent.outcome import Outcome
 from fairlead.app.model_catalog import EndpointModels
 from fairlead.edits.changeset import Changeset
 from fairlead.json_reader import to_json
-from fairlead.lsp import convert
+from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.models.common.models_list import ListedModel
@@ -93,8 +93,8 @@ def requests() -> Iterator[Golden]:
         "mode": "agent",
         "model": convert.chosen_model(A_MODEL),
         "plan": convert.plan(SESSION, a_plan_state(7)),
-        "edits": convert.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
-        "transcript": convert.transcript(SESSION, ROOT, map(Entry, A_TRANSCRIPT)),
+        "edits": convert_edits.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
+        "transcript": convert_events.transcript(SESSION, ROOT, map(Entry, A_TRANSCRIPT)),
     }
     yield _answers("sessions.open.result", wire.OPEN_SESSION, whole_session)
     yield _answers("sessions.delete.result", wire.DELETE_SESSION, None)
@@ -104,7 +104,7 @@ def requests() -> Iterator[Golden]:
     rewind = {"sessionId": SESSION, "checkpoint": 2, "scope": "everything"}
     yield _asks("sessions.rewind.params", wire.REWIND_SESSION, rewind)
     kept = HunkOutcome(FOLDER / "src/問候.py", None, "failed", "src/問候.py has changed since.")
-    rewound = {"sessionId": SESSION, "prompt": "翻譯問候語 👋", "kept": [convert.outcome(kept)]}
+    rewound = {"sessionId": SESSION, "prompt": "翻譯問候語 👋", "kept": [convert_edits.outcome(kept)]}
     yield _asks("sessions.adopt.params", wire.ADOPT_SESSIONS, {"former": f"{URI}/%E8%88%8A", "folder": URI})
     yield _answers("sessions.adopt.result", wire.ADOPT_SESSIONS, {"adopted": 2})
     former: wire.FormerFoldersResult = {"folders": [{"uri": f"{URI}/%E8%88%8A", "sessions": 2}]}
@@ -136,8 +136,8 @@ def requests() -> Iterator[Golden]:
     ended = Outcome("end_turn", "It greets in Chinese now: 你好 👋", A_USAGE)
     failed = Outcome("error", NO_KEY, Usage(), ModelError("auth", NO_KEY))
     record = (phrase("", Sentence("{0} of {1} steps", 2, 3)), phrase(", ", Sentence("1 file")), phrase("."))
-    yield _answers("runTask.result", wire.RUN_TASK, convert.run_result(SESSION, ended, record))
-    yield _answers("runTask.result.error", wire.RUN_TASK, convert.run_result(SESSION, failed, ()))
+    yield _answers("runTask.result", wire.RUN_TASK, convert_events.run_result(SESSION, ended, record))
+    yield _answers("runTask.result.error", wire.RUN_TASK, convert_events.run_result(SESSION, failed, ()))
     yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},
@@ -269,7 +269,7 @@ def reviews() -> Iterator[Golden]:
     )
     text = {"sessionId": SESSION, "uri": TARGETS["file"]["uri"], "text": "# 問候\n", "version": 5}
     yield _asks("edits.amend.params", wire.AMEND, text)
-    after = convert.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
+    after = convert_edits.edits(SESSION, ROOT, EditsChanged(6, changes, "Change 問候.py", None))
     yield _answers("edits.amend.result", wire.AMEND, {"edits": after})
     for name, method in (("undo", wire.UNDO), ("redo", wire.REDO)):
         item = {"item": "2"} if name == "undo" else {}
@@ -278,9 +278,9 @@ def reviews() -> Iterator[Golden]:
 
 
 def _review(name: str, method: str, outcomes: list[HunkOutcome], changes: Changeset) -> Golden:
-    converted = [convert.outcome(outcome) for outcome in outcomes]
+    converted = [convert_edits.outcome(outcome) for outcome in outcomes]
     state = EditsChanged(6, changes, "Accept 問候.py", None)
-    result = {"outcomes": converted, "edits": convert.edits(SESSION, ROOT, state)}
+    result = {"outcomes": converted, "edits": convert_edits.edits(SESSION, ROOT, state)}
     return _answers(name, method, result)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fairlead.lsp import convert
+from fairlead.lsp import convert, convert_events
 from fairlead.lsp.publish import Notifier
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
@@ -146,7 +146,7 @@ async def open_all(folder: Path, workspace: Path, *, restores: bool) -> tuple[se
         except RequestRefused as error:
             warnings.append(str(error))
             continue
-        json.dumps(convert.transcript(session.id, root, session.conversation.entries)).encode()
+        json.dumps(convert_events.transcript(session.id, root, session.conversation.entries)).encode()
         json.dumps(
             [
                 record_page(session.snapshot(), root, session.evidence.support_by_item),

@@ -11,7 +11,7 @@ from lsprotocol import types
 from fairlead.display import escape_invisible
 from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, RunCommand, StartProgram
 from fairlead.json_values import fields_of, is_list
-from fairlead.lsp import convert
+from fairlead.lsp import convert, convert_edits
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.initialization import ClientCapabilities
 from fairlead.lsp.rpc import AgentProtocol
@@ -135,7 +135,7 @@ class LspEditor:
             uri = self._documents.uri(edit.path)
             if edit.old is None:
                 changes.append({"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}})
-            text_edits = [] if edit.new is None else convert.text_edits(edit, self._documents.encoding)
+            text_edits = [] if edit.new is None else convert_edits.text_edits(edit, self._documents.encoding)
             # an open document gets a TextDocumentEdit even without edits: a delete or a rename cannot name a version
             if text_edits or edit.version is not None:
                 changes.append({"textDocument": {"uri": uri, "version": edit.version}, "edits": text_edits})
@@ -148,7 +148,7 @@ class LspEditor:
 
     def _plain_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
         encoding = self._documents.encoding
-        return {"changes": {self._documents.uri(edit.path): convert.text_edits(edit, encoding) for edit in edits}}
+        return {"changes": {self._documents.uri(edit.path): convert_edits.text_edits(edit, encoding) for edit in edits}}
 
 
 def _decision(answer: Any) -> ApprovalAnswer:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from fairlead.agent.events import Event, Text, Thinking, ToolOutput
 from fairlead.differences import difference
 from fairlead.edits.per_proposal import PerProposal
-from fairlead.lsp import convert
+from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
@@ -62,7 +62,7 @@ class Notifier:
                 case PlanChanged() as plan:
                     self._send_state(wire.PLAN, wire.PLAN_CHANGED, convert.plan(self._session_id, plan))
                 case EditsChanged() as edits:
-                    state = convert.edits(self._session_id, self._roots(), edits, self._encoding, self._files)
+                    state = convert_edits.edits(self._session_id, self._roots(), edits, self._encoding, self._files)
                     self._send_state(wire.EDITS, wire.EDITS_CHANGED, state)
                 case event:
                     self._send(event)
@@ -88,7 +88,7 @@ class Notifier:
     def _send(self, event: Event) -> None:
         self._seq += 1
         head: EventHead = {"sessionId": self._session_id, "seq": self._seq, "runId": event.run_id}
-        params = convert.event(self._roots(), head, event, self._token())
+        params = convert_events.event(self._roots(), head, event, self._token())
         self._sender.send_notification(wire.EVENT, params)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.json_reader import WrongValue, read
-from fairlead.lsp import convert
+from fairlead.lsp import convert_edits
 from fairlead.lsp.params import read_target
 from fairlead.lsp.rpc import INVALID_PARAMS, rpc_error
 from fairlead.lsp.server import AgentServer
@@ -37,7 +37,7 @@ async def named_session(server: AgentServer, params: SessionParams) -> Session:
 
 def current_edits(server: AgentServer, session: Session) -> states.EditsWire:
     """The current proposals of a session."""
-    return convert.edits(session.id, session.roots, session.edits(), server.documents.encoding)
+    return convert_edits.edits(session.id, session.roots, session.edits(), server.documents.encoding)
 
 
 def answered_edits(server: AgentServer, session: Session) -> states.EditsWire | None:

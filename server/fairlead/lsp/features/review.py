@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fairlead.lsp import convert
+from fairlead.lsp import convert_edits
 from fairlead.lsp.changes_in_file import changes_in_file as changes_in_file_of
 from fairlead.lsp.changes_in_file import is_compared_with
 from fairlead.lsp.features.handlers import answered_edits, named_session, resolved, session_target
@@ -78,4 +78,4 @@ async def redo_review(server: AgentServer, params: SessionParams) -> wire.Review
 
 def _result(server: AgentServer, session: Session, outcomes: list[HunkOutcome]) -> wire.ReviewResult:
     edits = answered_edits(server, session)
-    return {"outcomes": [convert.outcome(outcome) for outcome in outcomes], "edits": edits}
+    return {"outcomes": [convert_edits.outcome(outcome) for outcome in outcomes], "edits": edits}

@@ -2,7 +2,7 @@
 
 from lsprotocol import types
 
-from fairlead.lsp import convert
+from fairlead.lsp import convert_events
 from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
@@ -46,7 +46,7 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
     outcome = await session.run(run.task, begin)
     record = short_record(session.snapshot(), session.evidence.support_by_item)
     session.show_end(outcome, record)
-    return convert.run_result(session.id, outcome, record)
+    return convert_events.run_result(session.id, outcome, record)
 
 
 async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:

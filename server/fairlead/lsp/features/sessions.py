@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlead.lsp import convert
+from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.features.handlers import current_edits, named_session
 from fairlead.lsp.params import read_path
 from fairlead.lsp.server import AgentServer
@@ -48,7 +48,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> OpenedSess
         "model": convert.chosen_model(session.model),
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),
-        "transcript": convert.transcript(session.id, session.roots, session.conversation.entries),
+        "transcript": convert_events.transcript(session.id, session.roots, session.conversation.entries),
     }
 
 
@@ -62,7 +62,7 @@ async def rewind_session(server: AgentServer, params: RewindParams) -> wire.Rewi
             rewound = await rewind_conversation(session, checkpoint)
         case "fork":
             rewound = await fork(server.sessions, session, checkpoint)
-    kept = [convert.outcome(outcome) for outcome in rewound.not_undone]
+    kept = [convert_edits.outcome(outcome) for outcome in rewound.not_undone]
     return {"sessionId": rewound.session.id, "prompt": rewound.prompt, "kept": kept}
 
 

@@ -39,7 +39,7 @@ _OTHER_KINDS = re.compile(
     r"sora|moderation|ocr|rerank[a-z]*|guard|babbage|davinci|aqa|robotics|computer-use)(?![a-z])|gpt.*-instruct$",
     re.IGNORECASE,
 )
-"""Words in the names of the models of OpenAI, Google and Mistral that do not chat, for which their lists have no field."""
+"""Words in the names of models that do not chat. The lists of OpenAI, Google and Mistral have no field for it."""
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 
 
