@@ -28,7 +28,7 @@ const call = (name: string, title: string): object => ({
   kind: "tool_started",
   toolCallId: "1",
   name,
-  title,
+  titleText: { prefix: title, template: "", arguments: [] },
   toolKind: "read",
   input: {},
   locations: [{ uri: "file:///project/a%20b.py", line: 3 }],

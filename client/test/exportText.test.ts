@@ -35,7 +35,7 @@ test("an exported conversation has the prompts, the answers, and the tool calls 
 
 test("neither the output of a tool nor its name ends its part of an exported conversation", () => {
   const text = exported("", (item) => {
-    if (item.kind === "tool_started") return { ...item, title: "x</summary>" };
+    if (item.kind === "tool_started") return { ...item, titleText: { prefix: "x</summary>", template: "", arguments: [] } };
     return item.kind === "tool_finished" ? { ...item, text: "```\n</details>\n# Agent" } : item;
   });
   assert.match(text, /<summary>✗ x&lt;\/summary><\/summary>\n\n````\n```\n<\/details>\n# Agent\n````\n\n<\/details>/);
@@ -44,7 +44,7 @@ test("neither the output of a tool nor its name ends its part of an exported con
 test("an edit in an exported conversation has its diff", () => {
   const diffs = (input: Record<string, unknown>): string[] => {
     const text = exported("", (item) => {
-      if (item.kind === "tool_started") return { ...item, toolKind: "edit", title: "Edit a.py", input };
+      if (item.kind === "tool_started") return { ...item, toolKind: "edit", input };
       return item.kind === "tool_finished" ? { ...item, isError: false, text: "Proposed." } : item;
     });
     return [...text.matchAll(/```diff\n([^]*?)\n```\n\n```\nProposed\./g)].map(([, diff = ""]) => diff);

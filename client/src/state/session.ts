@@ -16,7 +16,7 @@ import type {
   UsageEvent,
 } from "../wire/protocol";
 import type { Edits, Plan, PlanUpdate, SessionRow } from "../wire/protocolStates";
-import { recordText, translated, withTranslations } from "./serverTexts";
+import { recordText, titleText, translated, withTranslations } from "./serverTexts";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */
 export type Entry = Readonly<
@@ -262,7 +262,8 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     }
     case "tool_started": {
-      const { toolCallId: id, name, title, locations, toolKind } = event;
+      const { toolCallId: id, name, locations, toolKind } = event;
+      const title = titleText(event.titleText);
       const isEdit = toolKind === "edit" || toolKind === "delete" || toolKind === "move";
       session.entries.push({ ...toolEntry(name, title, "running"), id, isEdit, locations });
       break;

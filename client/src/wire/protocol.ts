@@ -929,6 +929,8 @@ export interface ToolStarted extends EventHead {
   readonly name: string;
   readonly toolKind: string;
   readonly title: string;
+  /** The title in parts, for a client that shows another language. */
+  readonly titleText: Title;
   readonly input: Readonly<Record<string, unknown>>;
   /** The files in the workspace that the call names. */
   readonly locations: readonly Location[];

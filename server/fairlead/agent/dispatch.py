@@ -16,6 +16,7 @@ from fairlead.agent.tool import CHANGES_FILES, SIMULTANEOUS, Mode, RunningCall, 
 from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.messages.history import call_key, clean_text
 from fairlead.messages.parts import Call, Result
+from fairlead.sentences import Sentence
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +134,8 @@ class Dispatcher:
             work = asyncio.ensure_future(self._work(known, given, running))
         except Exception as error:  # noqa: BLE001  `_finish` handles it
             work = error
-        self.emit(ToolStarted(call.id, call.name, tool.kind if tool else "other", title, call.input, locations))
+        kind, shown = tool.kind if tool else "other", title.parts if isinstance(title, Sentence) else ()
+        self.emit(ToolStarted(call.id, call.name, kind, str(title), call.input, locations, shown=shown))
         return _Started(call, running, work)
 
     async def _work(self, tool: Tool, given: dict[str, Any], running: RunningCall) -> str:

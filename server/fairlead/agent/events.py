@@ -122,6 +122,8 @@ class ToolStarted(_OfRun):
     locations: tuple[Location, ...]
     refused: bool = False
     """Whether it does not run because of how the model's answer ended (docs/plan.md L13)."""
+    shown: tuple[str, ...] = ()
+    """The parts of the `Sentence` that the title is; empty: it is none."""
 
 
 @dataclass(frozen=True, slots=True)

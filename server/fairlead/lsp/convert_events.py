@@ -88,6 +88,7 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "name": value.name,
                 "toolKind": value.kind,
                 "title": value.title,
+                "titleText": wire_sentence(Sentence(*value.shown) if value.shown else value.title),
                 "input": value.input,
                 "locations": _locations(roots, value.locations),
                 "refused": value.refused,

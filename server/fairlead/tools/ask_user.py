@@ -5,6 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
+from fairlead.sentences import Sentence
 from fairlead.workspace.editor import Editor
 
 SPEC = ToolSpec(
@@ -32,7 +33,7 @@ class AskUser:
         self._editor, self._session_id = editor, session_id
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Ask: {input['question']}", ()
+        return Sentence("Ask: {0}", input["question"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         question = input["question"].strip()

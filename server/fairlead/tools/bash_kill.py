@@ -4,6 +4,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.sentences import Sentence
 from fairlead.shell.background import BackgroundCommands
 from fairlead.tools.bash_output import format_status
 
@@ -25,7 +26,7 @@ class BashKill:
         self._background = background
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"End {input['id']}", ()
+        return Sentence("End {0}", input["id"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command = self._background.get(input["id"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
+from fairlead.sentences import Sentence
 from fairlead.shell.background import BackgroundCommand, BackgroundCommands
 
 MAX_WAIT = 600  # seconds
@@ -38,7 +39,7 @@ class BashOutput:
         self._background = background
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Read the output of {input['id']}", ()
+        return Sentence("Read the output of {0}", input["id"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command = self._background.get(input["id"])

@@ -1,6 +1,6 @@
 """`code`: asks the language support about the code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -11,22 +11,26 @@ from fairlead.code.queries import Answer, CodeQueries, Relation
 from fairlead.code.render import render_hover, render_places, render_symbols
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.tools.problems import Problems
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 from fairlead.workspace.ripgrep import file_names
 
 RELATIONS: Sequence[Relation] = get_args(Relation)
-TITLES = {
-    "definition": "Find the definition of {symbol}",
-    "references": "Find references to {symbol}",
-    "implementations": "Find implementations of {symbol}",
-    "hover": "Look up {symbol}",
-    "symbols": "List the symbols of {path}",
-    "find_symbols": "Find symbols named {query}",
-    "problems": "Find problems in {path}",
-    "fixes": "List fixes for {path}",
+TITLES: Mapping[str, Callable[[str, str], Sentence]] = {
+    "definition": lambda name, _: Sentence("Find the definition of {0}", name),
+    "references": lambda name, _: Sentence("Find references to {0}", name),
+    "implementations": lambda name, _: Sentence("Find implementations of {0}", name),
+    "hover": lambda name, _: Sentence("Look up {0}", name),
+    "symbols": lambda _, path: Sentence("List the symbols of {0}", path),
+    "find_symbols": lambda name, _: Sentence("Find symbols named {0}", name),
+    "problems": lambda _, path: (
+        Sentence("Find problems in {0}", path) if path else Sentence("Find problems in all files")
+    ),
+    "fixes": lambda _, path: Sentence("List fixes for {0}", path),
 }
+"""The title of each action, from what it looks for and the path."""
 NEEDS: Mapping[str, Sequence[str]] = {  # the fields that an action requires; none if it is not here
     **dict.fromkeys((*RELATIONS, "hover"), ("path", "symbol")),
     "symbols": ("path",),
@@ -65,8 +69,8 @@ class Code:
         self._files, self._gate, self._queries, self._problems = files, gate, queries, problems
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        given = {name: str(input.get(name) or "") for name in ("symbol", "query")}
-        title = TITLES[input["action"]].format(**given, path=input.get("path") or "all files")
+        name = str(input.get("query" if input["action"] == "find_symbols" else "symbol") or "")
+        title = TITLES[input["action"]](name, input.get("path") or "")
         return title, (Location(input["path"], input.get("line")),) if input.get("path") else ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:

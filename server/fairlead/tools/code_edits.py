@@ -10,6 +10,7 @@ from fairlead.display import count_of
 from fairlead.edits.diff import changed_blocks
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.text_lines import split_lines
 from fairlead.tools.occurrences import other_occurrences
 from fairlead.tools.secret_files import ask_for_secret
@@ -59,7 +60,7 @@ class RenameSymbol:
         self._files, self._gate, self._queries = files, gate, queries
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        title = f"Rename {input['symbol']} to {input['new_name']}"
+        title = Sentence("Rename {0} to {1}", input["symbol"], input["new_name"])
         return title, (Location(input["path"], input["line"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
@@ -83,7 +84,7 @@ class ApplyFix:
         self._files, self._gate, self._queries = files, gate, queries
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"{input['title']} in {input['path']}", (Location(input["path"], input["line"]),)
+        return Sentence("{0} in {1}", input["title"], input["path"]), (Location(input["path"], input["line"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._gate, call, "change", input["path"])

@@ -5,6 +5,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -27,7 +28,7 @@ class DeleteFile:
         self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Delete {input['path']}", (Location(input["path"]),)
+        return Sentence("Delete {0}", input["path"]), (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._gate, call, "delete", input["path"])

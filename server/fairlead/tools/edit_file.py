@@ -8,6 +8,7 @@ from fairlead.edits.diff import hunks
 from fairlead.edits.match import MatchError, replace_once
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
 from fairlead.workspace.long_work import compute
@@ -39,7 +40,7 @@ class EditFile:
         self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Edit {input['path']}", (Location(input["path"]),)
+        return Sentence("Edit {0}", input["path"]), (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._gate, call, "edit", input["path"])

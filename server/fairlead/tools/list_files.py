@@ -7,6 +7,7 @@ from typing import Any
 from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
+from fairlead.sentences import Sentence
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_scope import IGNORED_SECONDS, SearchTarget, ignored_files, left_out, search_scope
 from fairlead.tools.secret_files import omitted_secrets
@@ -39,7 +40,7 @@ class ListFiles:
         self._files = files
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"List {input.get('path') or 'files'}", ()
+        return Sentence("List {0}", input["path"]) if input.get("path") else Sentence("List files"), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         roots = self._files.roots

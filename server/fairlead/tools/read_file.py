@@ -12,6 +12,7 @@ from fairlead.edits.bad_bytes import as_shown
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
 from fairlead.messages.images import MAX_BYTES, TOO_LARGE, dimensions, image_of, media_type
+from fairlead.sentences import Sentence
 from fairlead.text_lines import split_lines, with_line_endings
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.disk import BinaryFile
@@ -50,7 +51,7 @@ class ReadFile:
         self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Read {input['path']}", (Location(input["path"], input.get("offset")),)
+        return Sentence("Read {0}", input["path"]), (Location(input["path"], input.get("offset")),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._gate, call, "read", input["path"])

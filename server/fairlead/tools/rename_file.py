@@ -6,6 +6,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.tools.folders import removed_with
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -32,7 +33,7 @@ class RenameFile:
         self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        title = f"Rename {input['path']} to {input['new_path']}"
+        title = Sentence("Rename {0} to {1}", input["path"], input["new_path"])
         return title, (Location(input["path"]), Location(input["new_path"]))
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:

@@ -14,6 +14,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.display import count_of
 from fairlead.edits.bad_bytes import as_shown
+from fairlead.sentences import Sentence
 from fairlead.tools.globs import glob_filter
 from fairlead.tools.search_encodings import (
     NOT_UTF_8,
@@ -98,7 +99,7 @@ class Search:
         self._files, self._ignored_seconds = files, ignored_seconds
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Search {input['pattern']}", ()
+        return Sentence("Search {0}", input["pattern"]), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         given = input["pattern"]

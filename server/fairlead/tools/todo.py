@@ -8,6 +8,7 @@ from fairlead.agent.tool import Location, RunningCall, ToolKind
 from fairlead.errors import ToolError
 from fairlead.plan import PlanError, PlanItem, TodoManager
 from fairlead.plan.render import PlanUpdate
+from fairlead.sentences import Sentence
 from fairlead.tools.checks import Checked
 
 SPEC = ToolSpec(
@@ -56,7 +57,7 @@ class Todo:
         self._plan, self._run_checks = plan, run_checks
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return "Update the plan", ()
+        return Sentence("Update the plan"), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         items = input.get("items")

@@ -9,6 +9,7 @@ from fairlead.edits.bad_bytes import UnclearBytes, with_bad_bytes
 from fairlead.edits.line_endings import match_line_endings
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.sentences import Sentence
 from fairlead.text_lines import distinct_line_endings, split_lines, usual_line_ending
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.files import Files
@@ -36,7 +37,7 @@ class WriteFile:
         self._files, self._gate = files, gate
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return f"Write {input['path']}", (Location(input["path"]),)
+        return Sentence("Write {0}", input["path"]), (Location(input["path"]),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         await ask_for_secret(self._files, self._gate, call, "rewrite", input["path"])

@@ -104,6 +104,8 @@ class ToolStarted(EventHead):
     name: str
     toolKind: str
     title: str
+    titleText: TitleWire
+    """The title in parts, for a client that shows another language."""
     input: dict[str, Any]
     locations: list[LocationWire]
     """The files in the workspace that the call names."""
