@@ -246,7 +246,10 @@ export function activate(context: vscode.ExtensionContext): void {
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
     acceptNeeded: () => smallestSets.accept(),
-    undoReview: (options?: vscode.TextDocumentShowOptions) => cursor.undoOrRedo("undo", options?.preserveFocus),
+    undoReview: async (options?: vscode.TextDocumentShowOptions) => {
+      const back = await cursor.undoOrRedo("undo", options?.preserveFocus);
+      if (back && options?.preserveFocus) await editsView.focus(back);
+    },
     redoReview: () => cursor.undoOrRedo("redo"),
     restartServer: () => agent.restart(),
     showLog: () => {

@@ -23,7 +23,7 @@ import {
 } from "./changeNavigation";
 import { scheme, type ChangeInFile, type DecideParams, type Target } from "../../wire/protocol";
 import type { FileEdits } from "../../wire/protocolStates";
-import type { InlineChanges } from "./inlineChanges";
+import { fileDecidedAsWhole, type InlineChanges } from "./inlineChanges";
 import type { EditRow, Place } from "./editRows";
 import { targetOf, type Decision, type DecisionOptions, type Review } from "./review";
 import { fileAt, parseDiffUri, type DiffSide } from "./diffUris";
@@ -38,8 +38,10 @@ type RowOptions = DecisionOptions & { readonly advance?: boolean };
 /** The user's file that is in front, with the changes that it shows. */
 interface ShownFile {
   readonly editor: vscode.TextEditor;
-  /** From top to bottom. */
+  /** From top to bottom; none if the file is decided as a whole. */
   readonly changes: readonly ChangeInFile[];
+  readonly sessionId: string;
+  readonly uri: string;
 }
 
 interface ShownDiff {
@@ -129,7 +131,7 @@ export class ReviewCursor {
 
   /** Asks for a reason and rejects what a row shows. `advance` as in `decideRow`. */
   async rejectRowWithReason(row: EditRow, { advance = false } = {}): Promise<void> {
-    const reject = ({ sessionId, target }: DecideParams): Promise<void> =>
+    const reject = ({ sessionId, target }: DecideParams): Promise<unknown> =>
       this.review.rejectWithReason(sessionId, target);
     await this.decideRowBy(reject, row, advance);
   }
@@ -158,7 +160,7 @@ export class ReviewCursor {
     if (activeTab()?.input instanceof vscode.TabInputWebview) return undefined; // the last text editor may stay active
     const inFile = this.shownFile();
     const change = inFile && changeAt(inFile.changes, inFile.editor.selection.active.line);
-    const { sessionId, uri } = change ?? inFile?.changes[0] ?? {};
+    const { sessionId, uri } = change ?? inFile ?? {};
     const shown = this.shown();
     const side = sessionId && uri ? { sessionId, path: vscode.Uri.parse(uri).path, item: undefined } : shown?.side;
     const file = side && fileAt(this.store, side);
@@ -196,23 +198,24 @@ export class ReviewCursor {
 
   /**
    * Undoes or redoes a decision, and shows the changes that are proposed again. A diff gets the focus unless
-   * `preserveFocus` is true, as it may replace the one that has the focus.
+   * `preserveFocus` is true, as it may replace the one that has the focus. Returns the first of the changes, if any.
    */
-  async undoOrRedo(direction: Direction, preserveFocus = false): Promise<void> {
+  async undoOrRedo(direction: Direction, preserveFocus = false): Promise<Place | undefined> {
     const keyOf = ({ sessionId, file, hunk }: ChangeLocation): string => [sessionId, file.uri, hunk?.id].join(" ");
     const before = new Set(changeLocations(this.store.reviewable).map(keyOf));
     await this.review[direction]();
     const back = changeLocations(this.store.reviewable).filter((location) => !before.has(keyOf(location)));
     const [first] = back;
-    if (!first || (await this.diffs.showInMultiDiff(first))) return;
+    if (!first || (await this.diffs.showInMultiDiff(first))) return first;
     // several files are only opened for a user who is looking at one
     const isOneFile = back.every(({ file }) => file.uri === first.file.uri);
     if (this.shownFile()) await this.showInFile(first);
     else if (isOneFile || this.shown()) await this.diffs.open(first.sessionId, first.file, first.hunk, preserveFocus);
+    return first;
   }
 
   private isConfirmed(): boolean {
-    const uri = this.shownFile()?.changes[0]?.uri ?? this.shown()?.file.uri;
+    const uri = this.shownFile()?.uri ?? this.shown()?.file.uri;
     return uri !== undefined && this.confirm(uri);
   }
 
@@ -240,6 +243,7 @@ export class ReviewCursor {
     if (file) {
       const change = changeAt(file.changes, file.editor.selection.active.line);
       if (change) await this.decideInFile(file, paramsOf(change), decide);
+      else if (file.changes.length === 0) await this.decideInFile(file, paramsOfFile(file), decide);
       else showBriefly(t("No proposed change at the cursor."));
       return;
     }
@@ -266,7 +270,7 @@ export class ReviewCursor {
     });
     const isInFront = (): boolean => !hasMoved && vscode.window.activeTextEditor?.document === editor.document;
     try {
-      await decide(params);
+      if ((await decide(params)) === undefined) return;
       const next = nextAfterDecision(before, changeLocations(this.store.reviewable), (location) =>
         isInTarget(params.sessionId, params.target, location),
       );
@@ -276,7 +280,10 @@ export class ReviewCursor {
     }
   }
 
-  private async goInFile({ editor, changes }: ShownFile, direction: "next" | "previous"): Promise<void> {
+  private async goInFile(
+    { editor, changes, sessionId, uri }: ShownFile,
+    direction: "next" | "previous",
+  ): Promise<void> {
     const { line } = editor.selection.active;
     const here = changeAt(changes, line);
     const next =
@@ -287,9 +294,7 @@ export class ReviewCursor {
       reveal(editor, next);
       return;
     }
-    const [first] = changes;
-    if (!first) return;
-    const end = { ...first, line: direction === "next" ? Infinity : 0 };
+    const end = { sessionId, uri, line: direction === "next" ? Infinity : 0 };
     const location = adjacentChange(changeLocations(this.store.reviewable), end, direction);
     if (location) await this.showInFile(location);
   }
@@ -311,19 +316,21 @@ export class ReviewCursor {
     await this.diffs.open(sessionId, file, hunk);
   }
 
-  /** The user's file that is in front; undefined if it shows no changes. */
+  /** The user's file that is in front; undefined if nothing is proposed for it. */
   private shownFile(): ShownFile | undefined {
     const editor = vscode.window.activeTextEditor;
     if (!editor || !(activeTab()?.input instanceof vscode.TabInputText)) return undefined;
-    const changes = this.inline.changesIn(editor.document);
-    return changes.length > 0 ? { editor, changes } : undefined;
+    const { document } = editor;
+    const changes = this.inline.changesIn(document);
+    const [first] = changes;
+    const { sessionId, uri } = first ?? fileDecidedAsWhole(this.store, document) ?? {};
+    return sessionId !== undefined && uri !== undefined ? { editor, changes, sessionId, uri } : undefined;
   }
 
   private async decideShownFile(decide: (params: DecideParams) => Promise<unknown>): Promise<void> {
     const inFile = this.shownFile();
-    const [first] = inFile?.changes ?? [];
-    if (inFile && first) {
-      await this.decideInFile(inFile, { sessionId: first.sessionId, target: { uri: first.uri } }, decide);
+    if (inFile) {
+      await this.decideInFile(inFile, paramsOfFile(inFile), decide);
       return;
     }
     const shown = this.shown();
@@ -333,8 +340,8 @@ export class ReviewCursor {
   }
 
   /**
-   * Makes a decision in the active diff. If the diff is still active after it, and `mayAdvance` returns true, shows the
-   * next change. The diff stays open until then.
+   * Makes a decision in the active diff. If it was made (`decide` returned a result), the diff is still active and
+   * `mayAdvance` returns true, shows the next change. The diff stays open until then.
    */
   private async decideAndAdvance(
     { side }: ShownDiff,
@@ -347,7 +354,7 @@ export class ReviewCursor {
     const text = proposedText(side);
     const version = text?.version;
     await this.diffs.keepActiveTabWhile(async (isTabActive) => {
-      await decide({ sessionId, target });
+      if ((await decide({ sessionId, target })) === undefined) return;
       const now = changeLocations(this.store.reviewable);
       // when a single step is reviewed, its changes come first
       const ofItem = now.filter((location) => item !== undefined && isInTarget(sessionId, { item }, location));
@@ -397,6 +404,7 @@ export class ReviewCursor {
 }
 
 const paramsOf = ({ sessionId, uri, hunk }: ChangeInFile): DecideParams => ({ sessionId, target: { uri, hunk } });
+const paramsOfFile = ({ sessionId, uri }: ShownFile): DecideParams => ({ sessionId, target: { uri } });
 
 function reveal(editor: vscode.TextEditor, change: ChangeInFile): void {
   const line = cursorLine(change);

@@ -96,9 +96,17 @@ export class EditsView extends StoreTree<EditRow> {
     return this.view.visible;
   }
 
+  /** Gives the focus to the row of a change or of a file. */
+  async focus(place: Place): Promise<void> {
+    const row = this.all.find((other) => rowId(other) === idOf(place));
+    if (!row) return;
+    this.selecting = this.selecting.then(() => this.select(row, true));
+    await this.selecting;
+  }
+
   /** Selects the row of a change or of a file, without the focus, if the list is visible and the row is another one. */
-  follow({ sessionId, file, hunk }: Place): void {
-    const id = [sessionId, file.uri, ...(hunk && !isDecidedAsWhole(file) ? [hunk.id] : [])].join(" ");
+  follow(place: Place): void {
+    const id = idOf(place);
     const row = this.all.find((other) => rowId(other) === id);
     if (!row || id === this.followed || !this.view.visible) return;
     this.followed = id;
@@ -139,6 +147,10 @@ export class EditsView extends StoreTree<EditRow> {
     });
   }
 }
+
+/** The id of the row of a change, or of a file that is decided as a whole. */
+const idOf = ({ sessionId, file, hunk }: Place): string =>
+  [sessionId, file.uri, ...(hunk && !isDecidedAsWhole(file) ? [hunk.id] : [])].join(" ");
 
 type RowTexts = Parameters<typeof treeItem>[0];
 

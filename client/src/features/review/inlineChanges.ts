@@ -126,7 +126,9 @@ export class InlineChanges implements vscode.Disposable {
   /** Lets the keys of the review work in the active file, before its changes are drawn. */
   private updateKeys(): void {
     const active = vscode.window.activeTextEditor?.document;
-    setContextKey("changesInFile", active?.uri.scheme === "file" && hasChanges(this.store, active));
+    const isReviewed = (document: vscode.TextDocument): boolean =>
+      hasChanges(this.store, document) || fileDecidedAsWhole(this.store, document) !== undefined;
+    setContextKey("changesInFile", active?.uri.scheme === "file" && isReviewed(active));
   }
 
   private async updateDocument(document: vscode.TextDocument): Promise<void> {
@@ -235,6 +237,19 @@ function shownDocuments(): vscode.TextDocument[] {
   const documents = vscode.window.visibleTextEditors.map(({ document }) => document);
   const isFile = ({ uri }: vscode.TextDocument): boolean => uri.scheme === "file" && files.includes(uri.toString());
   return [...new Set(documents.filter(isFile))];
+}
+
+/** The proposal for a user's file that is decided as a whole, such as its deletion; undefined if there is none. */
+export function fileDecidedAsWhole(
+  store: Store,
+  { uri: { scheme: origin, path } }: vscode.TextDocument,
+): { readonly sessionId: string; readonly uri: string } | undefined {
+  if (origin !== "file") return undefined;
+  for (const session of store.reviewable) {
+    const file = fileOf(session, path);
+    if (file && isDecidedAsWhole(file)) return { sessionId: session.id, uri: file.uri };
+  }
+  return undefined;
 }
 
 const hasChanges = (store: Store, { uri }: vscode.TextDocument): boolean =>

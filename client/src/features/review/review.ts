@@ -86,16 +86,16 @@ export class Review {
       await this.decide(decision, { sessionId: id, target: { all: true } }, { steps, shown });
   }
 
-  /** Asks for a reason, which may be empty, and rejects. Closing the box rejects nothing. */
-  async rejectWithReason(sessionId: string, target: Target): Promise<void> {
+  /** Asks for a reason, which may be empty, and rejects. Closing the box rejects nothing; the result is then undefined. */
+  async rejectWithReason(sessionId: string, target: Target): Promise<ReviewResult | undefined> {
     const reason = await askForText({
       title: t("Agent: Reject with Reason"),
       prompt: t("The agent reads it before its next step, or with your next task."),
       placeholder: t("Reason (optional)"),
     });
-    if (reason === undefined) return;
+    if (reason === undefined) return undefined;
     const given = reason.trim();
-    await this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
+    return this.decide("reject", { sessionId, target, ...(given === "" ? {} : { reason: given }) });
   }
 
   /**
