@@ -158,7 +158,7 @@ def verifying(path: str, digest: str) -> Change:
 
     def change(state: SessionState) -> SessionState:
         files = state.file_states.with_first(path, digest).with_state({path: f"{digest}!"})
-        return replace(state, file_states=files, workspace_files=digest)
+        return replace(state, file_states=files, workspace_files=digest, unseen_files=(path,))
 
     return change
 

@@ -88,11 +88,11 @@ class TrackedFiles:
                 self.documents.type(path, text or "")
                 await self.files.observe([path])
             case "restart":
-                changes, states, workspace = self.files.changes, self.known.states, self.known.workspace.saved
+                changes, states, workspace = self.files.changes, self.known.states, self.known.workspace
                 self.files = Files(Roots.of(self.folder), self.documents)
                 self.known = KnownFiles(self.files)
                 await self.files.restore(changes, 0)
-                self.known.restore(states, workspace)
+                self.known.restore(states, workspace.saved, workspace.unseen)
                 await self.known.compare()
             case _:
                 self.known.record_state("sandboxed")
@@ -135,6 +135,15 @@ async def play(folder: Path, steps: list[tuple[str, str, Any]]) -> None:
         ("another program writes", "d", "2\n"),
         ("agent reads", "d", None),
         COMPARE,
+    ]
+)
+@example(
+    [
+        ("another program removes", "d", None),
+        VERIFY,
+        ("another program writes", "d", ""),
+        ("agent reads", "d", None),
+        RESTART,
     ]
 )
 @example([VERIFY, ("another program removes", "d", None), VERIFY, ("another program writes", "d", "1\n"), RESTART])

@@ -219,7 +219,7 @@ async def test_checks_can_be_switched_off(checker: Checker) -> None:
 
 
 async def test_only_changed_errors_make_a_new_version(checker: Checker) -> None:
-    """A check makes a new version only if it changes the current errors. Those of an earlier text are not current.
+    """A check makes a new version only if it changes the current errors. One on a changed line is not current.
 
     With each version, the whole state of the plan and the proposals is published again.
     """
@@ -228,4 +228,23 @@ async def test_only_changed_errors_make_a_new_version(checker: Checker) -> None:
         await checker.propose("a.x", text)
         await checker.problems.check()
         versions.append(checker.problems.version)
-    assert versions == [0, 1, 2, 3, 3]
+    assert versions == [0, 1, 1, 2, 2]
+
+
+async def test_an_error_stays_until_its_lines_change(checker: Checker) -> None:
+    """P20: other lines of its file may change, such as when the user types, until the next check."""
+    wanted = {
+        "x\nerror a\ny\nerror b\n": [2, 4],
+        "new\nx\nerror a\nerror b\n": [3, 4],
+        "new\nx\nerror a\nerror c\n": [3],
+        "new\nerror a\nerror b\n": [2],
+        "error\n": [],
+    }
+    found: dict[str, list[int]] = {}
+    for text in wanted:
+        await checker.propose("a.x", text)
+        if not found:
+            await checker.problems.check()
+        errors = checker.problems.errors().get(checker.folder / "a.x", ())
+        found[text] = [problem.line for problem in errors]
+    assert found == wanted

@@ -62,7 +62,7 @@ async def test_p16_a_change_of_a_file_that_nobody_opened(
     assert await changed(known, tmp_path) == []
     write(tmp_path, {name: after})
     restarted = KnownFiles(files_of(tmp_path))
-    restarted.restore(known.states, known.workspace.saved)
+    restarted.restore(known.states, known.workspace.saved, known.workspace.unseen)
     for each in (known, restarted):
         assert await changed(each, tmp_path) == ([name] if back is not None else [])
     write(tmp_path, {name: before})
@@ -115,7 +115,7 @@ async def test_p16_nothing_holds_if_the_saved_comparison_is_lost(tmp_path: Path,
     write(tmp_path, {"a.txt": "one\n"})
     known = await verified(files_of(tmp_path))
     restarted = KnownFiles(files_of(tmp_path))
-    restarted.restore(known.states, saved)
+    restarted.restore(known.states, saved, ())
     assert await changed(restarted, tmp_path) == ["a.txt"]
 
 

@@ -363,6 +363,7 @@ class Session:
             record=self.evidence.recorder.record,
             file_states=self.evidence.known_files.states,
             workspace_files=self.evidence.known_files.workspace.saved,
+            unseen_files=tuple(sorted(self.evidence.known_files.workspace.unseen)),
             inferred=self.evidence.recorder.inferred,
             models=self.evidence.recorder.models,
             spent=self.evidence.recorder.spent,

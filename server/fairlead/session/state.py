@@ -86,6 +86,8 @@ class SessionState:
     file_states: FileStates = field(default_factory=FileStates)
     workspace_files: str = ""
     """See `WorkspaceFiles.saved`."""
+    unseen_files: tuple[str, ...] = ()
+    """See `WorkspaceFiles.unseen`."""
     inferred: tuple[Inferred, ...] = ()
     models: tuple[str, ...] = ()
     """The names of the models that were used, without duplicates."""

@@ -39,15 +39,15 @@ class KnownFiles:
         self.version = 0
         """Increases when a file changes after a state was recorded."""
 
-    def restore(self, states: FileStates, workspace: str) -> None:
+    def restore(self, states: FileStates, workspace: str, unseen: Iterable[str]) -> None:
         """Replaces the states with saved ones, and reads their files, which may have changed since.
 
         Args:
-            workspace: the `WorkspaceFiles.saved` of the same moment.
+            workspace: the `WorkspaceFiles.saved` of the same moment; the same for `unseen`.
         """
         self.states, self._changed_since = states, {}
         self._recorded_at, self._compared = [0] * len(states.changes), len(states.changes)
-        self.workspace.restore(workspace)
+        self.workspace.restore(workspace, unseen)
         self.update(map(Path, states.first))
 
     async def compare(self) -> None:

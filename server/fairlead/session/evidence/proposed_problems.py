@@ -7,16 +7,18 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairlead.code.decode import Problem, problems, read_answer
 from fairlead.code.provider import LanguageServer, SessionLanguageServers
 from fairlead.display import count_of
 from fairlead.edits.changeset import Changeset, changed_paths
+from fairlead.edits.diff import changed_blocks
 from fairlead.errors import ToolError
 from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Note
+from fairlead.text_lines import split_lines
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
 
@@ -41,12 +43,20 @@ ErrorKey = tuple[Path, str, str]
 """Identifies an error even if its line moves: the file, the message and the code."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Checked:
     """The new errors of a file with this text."""
 
     text: str
     errors: Sequence[Problem]
+
+    def follow(self, text: str | None) -> Sequence[Problem]:
+        """The errors in the text that the file has now: those whose lines are unchanged. Drops the others for good."""
+        if text != self.text and self.errors:
+            self.errors = [] if text is None else _moved(self.errors, split_lines(self.text), split_lines(text))
+        if text is not None:
+            self.text = text
+        return self.errors
 
 
 class ProposedProblems:
@@ -59,7 +69,7 @@ class ProposedProblems:
         self._checked: dict[Path, _Checked] = {}
         self._reported: set[ErrorKey] = set()
         self.version = 0
-        """Increases when a check changes the current errors. Those of a text that has changed since are not current."""
+        """Increases when a check changes the current errors. An error is current until its lines change."""
         self._checked_state: object = None
         self._completed: set[str] | None = None
         self._warmed_for = Changeset()
@@ -69,19 +79,19 @@ class ProposedProblems:
         """The servers that were still starting when a check last reached its time limit."""
 
     def errors(self) -> Mapping[Path, Sequence[Problem]]:
-        """The new errors by file. Omits files whose text has changed since they were checked."""
-        found = {path: checked for path, checked in self._checked.items() if checked.errors}
-        return {path: checked.errors for path, checked in found.items() if self._text(path) == checked.text}
+        """The new errors by file. Omits those whose lines have changed since they were found."""
+        found = {path: checked.follow(self._text(path)) for path, checked in self._checked.items() if checked.errors}
+        return {path: errors for path, errors in found.items() if errors}
 
     def count(self, path: str) -> int:
         """The number of new errors of a file, given by its current or its proposed path.
 
-        0 if its text was not checked, or has changed since.
+        0 if its text was not checked. Omits those whose lines have changed since they were found.
         """
         proposal = self._files.changes.get(path)
         target = Path(proposal.target if proposal is not None else path)
         checked = self._checked.get(target)
-        return len(checked.errors) if checked is not None and self._text(target) == checked.text else 0
+        return len(checked.follow(self._text(target))) if checked is not None and checked.errors else 0
 
     def warm(self) -> None:
         """Starts the language servers of the proposed files in the background, so that a later check need not wait.
@@ -268,6 +278,18 @@ class ProposedProblems:
             return self._files.current(Path(proposal.path) if proposal is not None else path)
         except WorkspaceError:
             return None
+
+
+def _moved(errors: Sequence[Problem], old: Sequence[str], new: Sequence[str]) -> list[Problem]:
+    """The errors on unchanged lines, with their lines in the new text."""
+    blocks, moved = changed_blocks(old, new), list[Problem]()
+    for error in errors:
+        first, last = error.start[0], error.end[0]
+        if not any(start <= last and first < max(end, start) for start, end, _, _ in blocks):
+            shift = sum((b1 - b0) - (a1 - a0) for a0, a1, b0, b1 in blocks if a0 <= first)
+            start, end = (first + shift, error.start[1]), (last + shift, error.end[1])
+            moved.append(replace(error, start=start, end=end))
+    return moved
 
 
 def _new_errors(path: Path, found: Sequence[Problem], known: Counter[ErrorKey]) -> list[Problem]:

@@ -125,13 +125,14 @@ class WorkspaceFiles:
     def __init__(self, roots: Callable[[], Roots], secret_filter: Callable[[], Callable[[str], bool]]) -> None:
         self._roots, self._secret_filter = roots, secret_filter
         self._seen: dict[str, dict[str, _Seen]] | None = None
-        self._unseen: dict[str, int] = {}  # the files that `take` did not find, with the time of their last change
+        self.unseen: frozenset[str] = frozenset()
+        """The paths that `take` did not find since the last comparison, and where there was a file."""
         self.saved = ""
         """What was seen, as text for the journal. `restore` reads it."""
 
-    def restore(self, saved: str) -> None:
-        """Replaces what was seen with what an earlier process has saved."""
-        self.saved, self._seen, self._unseen = saved, None, {}
+    def restore(self, saved: str, unseen: Iterable[str]) -> None:
+        """Replaces what was seen with what an earlier process has saved: its `saved` and `unseen`."""
+        self.saved, self._seen, self.unseen = saved, None, frozenset(unseen)
 
     def take(self, path: Path) -> ChangedFile | None:
         """Stops following a file, because the session knows it from now on.
@@ -143,7 +144,7 @@ class WorkspaceFiles:
         folder = next((folder for folder in (self._seen or {}).values() if name in folder), None)
         if folder is None:
             if status is not None:
-                self._unseen[name] = status.st_ctime_ns
+                self.unseen |= {name}
             return None
         seen = folder.pop(name)
         if status is not None and _stamp(status) == seen.stamp:
@@ -165,10 +166,10 @@ class WorkspaceFiles:
                 self._seen = await asyncio.to_thread(_unpacked, self.saved)
             except ValueError:
                 since_ns = 0  # what was seen is unknown, so that every file may have changed
-        roots, unseen, before = self._roots(), dict(self._unseen), self._seen or {}
+        roots, unseen, before = self._roots(), self.unseen, self._seen or {}
         comparison = _Comparison(
             before,
-            set(known()) - unseen.keys(),
+            set(known()) - unseen,
             self._secret_filter(),
             since_ns if self._seen is None else None,
         )
@@ -176,8 +177,7 @@ class WorkspaceFiles:
             names = roots.names_in(root, await paths_below(root.path, CACHES))
             await asyncio.to_thread(comparison.add_folder, root, names)
         self._seen = before
-        for name in unseen:
-            self._unseen.pop(name, None)
+        self.unseen -= unseen
         changed = self._merge(comparison, unseen, known())
         if comparison.is_first or len(comparison.changed) > MAX_NAMED:
             seen = {root: dict(files) for root, files in before.items()}
