@@ -34,6 +34,28 @@ test("no words are marked if the lines have little in common, or if only one sid
   }
 });
 
+test("a long line has several rows, which end at a space if there is one, and show the first change", () => {
+  const prose = "word ".repeat(20).trim();
+  assert.deepEqual(rowsOf(inlineText([prose], [prose.replace(/word$/, "end")], 4, 40).body), [
+    "+ word word word word word word word word",
+    "  word word word word word word word word",
+    "  word word word [end]",
+  ]);
+  const table = "0123456789".repeat(50);
+  const rows = rowsOf(inlineText([`${table} a ${table}`], [`${table} b ${table}`], 4, 50).body);
+  assert.equal(rows.length, 6);
+  assert.ok(rows[0]?.startsWith("+ …") && rows.at(-1)?.endsWith("…"));
+  assert.ok(
+    rows.some((row) => row.includes("[b]")),
+    rows.join("\n"),
+  );
+});
+
+test("the errors of a change follow its lines", () => {
+  assert.deepEqual(rowsOf(inlineText([], ["x"], 4, 120, ["a <b>\nc"]).body), ["+ x", "✗ a &lt;b&gt; c"]);
+  assert.match(plainBody(["x"], ["a <b>"]), /\+ x\n```\n\n```\na <b>\n```$/);
+});
+
 test("rows have the same width, and tabs that of the editor", () => {
   const { body } = inlineText([], ["\ta", "b".repeat(100)], 2);
   const rows = body.replace(/<[^>]*>/g, "").split("\n");

@@ -51,6 +51,8 @@ interface ShownDiff {
 
 /** How long VS Code may need to draw the changes of a file, in milliseconds. */
 const DRAWING = 3000;
+/** The cursor is put at a column after this one, so that what differs is in sight. */
+const FAR = 80;
 /** How long a pressed key waits for the effect of the one before it, in milliseconds. */
 const MAX_WAIT = 5000;
 
@@ -408,9 +410,19 @@ const paramsOfFile = ({ sessionId, uri }: ShownFile): DecideParams => ({ session
 
 function reveal(editor: vscode.TextEditor, change: ChangeInFile): void {
   const line = cursorLine(change);
-  editor.selection = new vscode.Selection(line, 0, line, 0);
+  const column = farColumn(editor.document, change, line);
+  editor.selection = new vscode.Selection(line, column, line, column);
   const last = line + change.removed + change.added.length;
-  editor.revealRange(new vscode.Range(line, 0, last, 0), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  const range = column > 0 ? new vscode.Range(line, column, line, column) : new vscode.Range(line, 0, last, 0);
+  editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** The column at which the first line of a change differs, if that is far to the right; else 0. */
+function farColumn(document: vscode.TextDocument, { removed, added }: ChangeInFile, line: number): number {
+  const [before, after] = [removed > 0 && line < document.lineCount ? document.lineAt(line).text : "", added[0] ?? ""];
+  let column = 0;
+  while (column < before.length && before[column] === after[column]) column++;
+  return column > FAR && column < before.length ? column : 0;
 }
 
 /** Shows a change of a file that was just opened: VS Code draws the new lines of the changes above it later. */

@@ -16,6 +16,8 @@ import { inlineText, plainBody, type InlineText } from "./inlineText";
 
 /** More threads at once would make the window slow. Also the most changes of a file that has no CodeLenses. */
 const MAX_THREADS = 20;
+/** The most characters of a row of new lines, if the editor wraps the lines of the file, and if it does not. */
+const [PROSE_ROW, CODE_ROW] = [72, 120];
 const SETTING = "fairlead.inlineChanges";
 /** The pause before the threads follow the user who scrolls, in milliseconds. */
 const SCROLL_PAUSE = 200;
@@ -145,7 +147,9 @@ export class InlineChanges implements vscode.Disposable {
   private draw(document: vscode.TextDocument, shown: ShownFile): void {
     const editors = vscode.window.visibleTextEditors.filter((editor) => editor.document === document);
     const changes = isInline() ? shown.changes : [];
-    const texts = new Map(changes.map((change) => [change, textOf(document, change, editors[0])]));
+    const texts = new Map(
+      changes.map((change) => [change, textOf(document, change, editors[0], this.problemsOf(change))]),
+    );
     for (const editor of editors) {
       editor.setDecorations(this.removedLine, changes.flatMap(removedRange));
       editor.setDecorations(
@@ -154,16 +158,17 @@ export class InlineChanges implements vscode.Disposable {
       );
       editor.setDecorations(this.insertion, changes.filter(({ removed }) => removed === 0).map(lineAbove));
     }
-    const wanted = new Map(nearest(changes, editors[0]).map((change) => [keyOf(change), change]));
-    for (const [key, thread] of shown.threads) {
-      if (wanted.has(key)) continue;
+    const key = (change: ChangeInFile): string => [keyOf(change), ...this.problemsOf(change)].join("\n");
+    const wanted = new Map(nearest(changes, editors[0]).map((change) => [key(change), change]));
+    for (const [id, thread] of shown.threads) {
+      if (wanted.has(id)) continue;
       thread.dispose();
-      shown.threads.delete(key);
+      shown.threads.delete(id);
     }
-    for (const [key, change] of wanted) {
+    for (const [id, change] of wanted) {
       const text = texts.get(change);
-      const thread = shown.threads.get(key) ?? this.createThread(document, change, text);
-      shown.threads.set(key, thread);
+      const thread = shown.threads.get(id) ?? this.createThread(document, change, text);
+      shown.threads.set(id, thread);
       this.paramsOf.set(thread, { sessionId: change.sessionId, target: { uri: change.uri, hunk: change.hunk } });
       const range = lineAbove(change);
       if ((thread.range as vscode.Range | undefined) && !thread.range.isEqual(range)) thread.range = range;
@@ -178,13 +183,24 @@ export class InlineChanges implements vscode.Disposable {
     text: InlineText | undefined,
   ): vscode.CommentThread {
     const { added, removed, line } = change;
-    const body = text && !usesScreenReader() ? text.body : plainBody(added);
+    const problems = this.problemsOf(change);
+    const body = text && !usesScreenReader() ? text.body : plainBody(added, problems);
     const isAboveAll = line === 0 && removed === 0;
     return commentThread(this.controller, document.uri, isAboveAll ? undefined : lineAbove(change), {
       author: counts(added.length, removed),
       label: this.store.get(change.sessionId)?.plan?.items.find(({ id }) => id === change.itemId)?.content,
-      body: added.length > 0 ? body : t("Removes the red lines."),
+      body: added.length > 0 || problems.length > 0 ? body : t("Removes the red lines."),
     });
+  }
+
+  /** The messages of the errors in the new lines of a change. */
+  private problemsOf({ sessionId, uri, hunk }: ChangeInFile): readonly string[] {
+    const file = fileOf(this.store.get(sessionId), vscode.Uri.parse(uri).path);
+    const lines = file?.hunks.find(({ id }) => id === hunk);
+    if (!file || !lines) return [];
+    const isInChange = (line: number): boolean =>
+      line + 1 >= lines.newStart && line + 1 < lines.newStart + lines.newLines;
+    return file.problems.filter(({ range }) => isInChange(range.start.line)).map(({ message }) => message);
   }
 
   private labelOf(change: ChangeInFile): string {
@@ -271,10 +287,15 @@ function textOf(
   document: vscode.TextDocument,
   change: ChangeInFile,
   editor: vscode.TextEditor | undefined,
+  problems: readonly string[],
 ): InlineText {
   const removed = Array.from({ length: change.removed }, (_, n) => lineText(document, change.line + n));
-  return inlineText(removed, change.added, Number(editor?.options.tabSize ?? 4));
+  const tabSize = Number(editor?.options.tabSize ?? 4);
+  return inlineText(removed, change.added, tabSize, wrapsLines(document) ? PROSE_ROW : CODE_ROW, problems);
 }
+
+const wrapsLines = (document: vscode.TextDocument): boolean =>
+  vscode.workspace.getConfiguration("editor", document).get<string>("wordWrap") !== "off";
 
 const lineText = (document: vscode.TextDocument, line: number): string =>
   line < document.lineCount ? document.lineAt(line).text : "";
