@@ -4,7 +4,7 @@ import { entryView, wholeText } from "../src/features/conversation/entryViews";
 import type { EntryView } from "../src/features/conversation/messages";
 import type { AgentEvent, CommandEnded, CommandStarted, OpenedSession } from "../src/wire/protocol";
 import type { Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
-import type { Session } from "../src/state/session";
+import { replayed, type Session } from "../src/state/session";
 import { Store } from "../src/state/store";
 import { runError } from "./errors";
 import { golden, params } from "./goldens";
@@ -40,6 +40,35 @@ const result = (text: string, isError = false, planUpdate: PlanUpdate | null = n
   text,
   planUpdate,
 });
+
+test("a message that is sent while an answer streams comes after it, also after a reload", () => {
+  const { session, send } = running();
+  const events = [
+    { kind: "text", text: "```python\ndef f(x):" },
+    { kind: "steered", text: "also for floats" },
+    { kind: "text", text: " return x\n```\n" },
+    { kind: "thinking", text: "Is that all?" },
+    { kind: "steered", text: "and be quick" },
+    { kind: "text", text: "That is **all**." },
+    { kind: "feedback", about: "message", text: "" },
+    { kind: "text", text: "Now for floats." },
+  ];
+  for (const event of events) send(event);
+  const rows = session.entries.slice(1);
+  assert.deepEqual(rows, [
+    { kind: "text", text: "```python\ndef f(x): return x\n```\n" },
+    { kind: "thinking", text: "Is that all?" },
+    { kind: "text", text: "That is **all**." },
+    { kind: "steered", text: "also for floats" },
+    { kind: "steered", text: "and be quick" },
+    { kind: "note", text: "Message delivered." },
+    { kind: "text", text: "Now for floats." },
+  ]);
+  const saved = rows.map((row) => ("text" in row && row.kind !== "note" ? row : events[6]));
+  const opened = { sessionId: "s", phase: "running", transcript: saved } as unknown as OpenedSession;
+  assert.deepEqual(replayed(opened).entries, rows);
+});
+
 test("the conversation has the prompt, the thinking, the answer, calls with their outcome and place, and the end", () => {
   const { store, session, send } = running();
   send({ kind: "thinking", text: "Let me " });

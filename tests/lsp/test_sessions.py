@@ -264,7 +264,8 @@ async def test_l6_a_message_to_a_run_is_read_at_the_next_boundary(connect: Conne
 
 
 async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: Connect) -> None:
-    """docs/plan.md L1: the run does not end before the model has read the message and answered it."""
+    """docs/plan.md L1: the run does not end before the model has read the message and answered it. The message does not
+    cut the answer in two that the model was writing."""
     released = threading.Event()
     last = Wait(Turn((Text("All is done."),), chunk=4), released, before=4)
     turns = [last, Turn((Text("Now with tabs."),))]
@@ -282,6 +283,11 @@ async def test_l1_a_message_at_the_end_of_a_turn_starts_one_more_round(connect: 
                 event["kind"] for event in client.events() if event["kind"] in ("steered", "feedback", "run_finished")
             ]
             assert kinds == ["steered", "feedback", "run_finished"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session})
+            shown = shown_texts(opened, "text", "steered")
+            # an answer that was saved meanwhile has several pieces
+            assert "".join(shown[: shown.index("Use tabs.")]) == "All is done."
+            assert shown[shown.index("Use tabs.") + 1 :] == ["Now with tabs."]
         assert api.refusals == []
 
 

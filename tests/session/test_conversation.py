@@ -5,6 +5,7 @@ from fairlead.agent.events import (
     FeedbackSent,
     RoundStarted,
     RunStarted,
+    Steered,
     Text,
     Thinking,
     ToolFinished,
@@ -27,6 +28,22 @@ def test_the_pieces_of_an_answer_are_one_entry() -> None:
     assert shown(conversation) == [Thinking("Let me see."), Text("It is")]
     conversation.note(Text(" well."))
     assert shown(conversation) == [Thinking("Let me see."), Text("It is"), Text(" well.")]
+
+
+def test_a_message_during_an_answer_comes_after_it() -> None:
+    """The answer stays whole, also if it is saved meanwhile. What the model writes after it has read the message comes
+    after the message."""
+    conversation = Conversation()
+    for event in (Text("It "), Steered("Use tabs."), Steered("Be quick."), Text("is")):
+        conversation.note(event)
+    assert shown(conversation) == [Text("It is"), Steered("Use tabs."), Steered("Be quick.")]
+    for event in (Text(" well."), FeedbackSent("message", "Use tabs."), Text("Now with tabs.")):
+        conversation.note(event)
+    assert shown(conversation) == [
+        *(Text("It is"), Text(" well.")),
+        *(Steered("Use tabs."), Steered("Be quick."), FeedbackSent("message", "")),
+        Text("Now with tabs."),
+    ]
 
 
 def test_only_what_is_shown_later_is_kept() -> None:

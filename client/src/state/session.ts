@@ -254,13 +254,9 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       if (event.checkpoint !== null) changePrompt(session, { checkpoint: event.checkpoint });
       break;
     case "text":
-    case "thinking": {
-      const last = session.entries.at(-1);
-      const isContinued = last?.kind === event.kind;
-      if (isContinued) session.entries.pop();
-      session.entries.push({ kind: event.kind, text: (isContinued ? last.text : "") + event.text });
+    case "thinking":
+      addStreamed(session, event.kind, event.text);
       break;
-    }
     case "tool_started": {
       const { toolCallId: id, name, locations, toolKind } = event;
       const title = titleText(event.titleText);
@@ -398,6 +394,17 @@ function changePrompt(session: Session, change: Partial<PromptEntry>): void {
 /** Whether the server is still ending a run that the user stopped. Events of that run can still arrive. */
 function isStopping({ stoppedRuns, runsEnded }: Session): boolean {
   return [...stoppedRuns.keys()].some((run) => run > runsEnded);
+}
+
+/**
+ * Adds what the model writes. It goes before the messages at the end, which the model has not read yet (an event
+ * `feedback` follows those that it has read), so that they do not cut an answer in two.
+ */
+function addStreamed({ entries }: Session, kind: "text" | "thinking", text: string): void {
+  const index = entries.findLastIndex((entry) => entry.kind !== "steered");
+  const last = entries[index];
+  if (last?.kind === kind) entries[index] = { kind, text: last.text + text };
+  else entries.splice(index + 1, 0, { kind, text });
 }
 
 /** Shows a reminder of the plan for the model. A run has one entry for all of them, with the last text. */

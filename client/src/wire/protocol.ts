@@ -1039,7 +1039,10 @@ export interface ReminderSent extends EventHead {
   readonly text: string;
 }
 
-/** The user sent a message (`agent/steer`). */
+/**
+ * The user sent a message (`agent/steer`). The model reads it when a `feedback` about a message follows. Until then,
+ * show `text` and `thinking` before it, so that it does not cut an answer in two.
+ */
 export interface Steered extends EventHead {
   readonly kind: "steered";
   readonly text: string;

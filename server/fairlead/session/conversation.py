@@ -96,7 +96,7 @@ class Conversation:
         self._calls: set[str] = set()
         """The ids of the calls among them."""
         self._streamed: Text | Thinking | None = None
-        """The end of the conversation that the model is still writing."""
+        """What the model is still writing."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -131,7 +131,10 @@ class Conversation:
                 self.add(replace(event, run=short, paths=()))
             case FeedbackSent():
                 self.add(replace(event, text=""))
-            case RulesFound() | ContextSent() | StepBegan() | ReminderSent() | Steered() | Retry() | Compacted():
+            case Steered():
+                # the model goes on with what it is writing, which comes before the message
+                self._entries.append(Entry(event))
+            case RulesFound() | ContextSent() | StepBegan() | ReminderSent() | Retry() | Compacted():
                 self.add(event)
             case UsageReported():
                 self.add(event)
@@ -147,9 +150,14 @@ class Conversation:
         self._streamed = event
 
     def _end_stream(self) -> None:
-        if self._streamed is not None:
-            self._entries.append(Entry(self._streamed))
-            self._streamed = None
+        """Adds what the model has written, before the messages that it has not read yet."""
+        if self._streamed is None:
+            return
+        index = len(self._entries)
+        while index > 0 and isinstance(self._entries[index - 1].shown, Steered):
+            index -= 1
+        self._entries.insert(index, Entry(self._streamed))
+        self._streamed = None
 
     def _mark_prompt(self, checkpoint: int) -> None:
         """Gives the prompt with which the run began its checkpoint."""

@@ -222,7 +222,9 @@ class ReminderSent(EventHead):
 
 
 class Steered(EventHead):
-    """The user sent a message (`agent/steer`)."""
+    """The user sent a message (`agent/steer`). The model reads it when a `feedback` about a message follows. Until
+    then, show `text` and `thinking` before it, so that it does not cut an answer in two.
+    """
 
     kind: Literal["steered"]
     text: str
