@@ -65,8 +65,8 @@ test("a question has a button for each option, and accepts a typed answer", () =
     ],
   );
   assert.deepEqual(
-    cards(session).map((each) => cardView(each, objectIds()).takesText),
-    [true],
+    cards(session).map((each) => cardView(each, objectIds()).reply),
+    ["answer"],
   );
 });
 
@@ -218,7 +218,7 @@ test("a card keeps the focus and its text while other cards come and go, and han
   let lost = 0;
   const drawn = new Cards(() => (lost += 1));
   page.body.append(drawn.element);
-  const view = (id: string): CardView => ({ id, title: id, subject: "", details: [], buttons: [], takesText: true });
+  const view = (id: string): CardView => ({ id, title: id, subject: "", details: [], buttons: [], reply: "answer" });
   drawn.update([view("b")]);
   const input = drawn.element.querySelector("input");
   assert.ok(input);
@@ -250,7 +250,7 @@ test("the focus goes to the first button of the first card", () => {
     subject: "",
     details: [],
     buttons,
-    takesText: true,
+    reply: "answer",
   });
   drawn.update([view("a", "Allow Once", "Reject"), view("b", "Go")]);
   assert.equal(drawn.focusFirst(), true);
@@ -272,9 +272,9 @@ test("docs/faults.md 41: a message from the webview is an intention only if each
     { kind: "press", card: "#1", button: 0 },
     { kind: "open", uri: "file:///a", line: null },
     { kind: "rewind", entry: 0 },
-    { kind: "send", text: "x", mode: "ask" },
+    { kind: "send", text: "x", mode: "ask", cards: ["#1"] },
     // the server refuses such a long text with a message; if it were ignored here, it would be lost without a message
-    { kind: "send", text: "x".repeat(1_000_001), mode: "agent" },
+    { kind: "send", text: "x".repeat(1_000_001), mode: "agent", cards: [] },
     { kind: "draft", session: "s", text: "x".repeat(1_000_001) },
     { kind: "answer", card: "#1", text: "x".repeat(1_000_001) },
     { kind: "addPicture", name: "a.png", data: "iVBORw0KGgo=", thumbnail: "data:image/png;base64,iVBORw0KGgo=" },
@@ -297,8 +297,9 @@ test("docs/faults.md 41: a message from the webview is an intention only if each
     { kind: "press", card: "#1", button: 0.5 },
     { kind: "press", card: { toString: 1 }, button: 0 },
     { kind: "open", uri: "file:///a", line: "1" },
-    { kind: "send", text: "x", mode: "root" },
-    { kind: "send", text: "x", mode: "agent", command: "workbench.action.quit" },
+    { kind: "send", text: "x", mode: "root", cards: [] },
+    { kind: "send", text: "x", mode: "agent", cards: [1] },
+    { kind: "send", text: "x", mode: "agent", cards: [], command: "workbench.action.quit" },
     { kind: "copyText", text: "x".repeat(1_000_001) },
     { kind: "removeChip", chip: "all" },
     { kind: "removeChip", chip: "picture-" },

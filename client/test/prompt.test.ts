@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./page";
-import type { Intention } from "../src/features/conversation/messages";
+import type { CardView, Intention, StateView } from "../src/features/conversation/messages";
 import { Prompt } from "../src/features/conversation/webview/prompt";
 
 /** A prompt with a text and the cursor in it, after the user has typed the last character before the cursor. */
@@ -63,4 +63,88 @@ test("a move of the cursor closes the list; a choice before the list has closed 
   page.dispatchEvent(new (page.defaultView ?? window).Event("selectionchange"));
   other.press("Tab");
   assert.equal(other.input.value, "See #ma, then stop");
+});
+
+/** A prompt while a run goes on, with functions that show cards, type a text, press Enter, and read the button. */
+function runningPrompt(): {
+  prompt: Prompt;
+  show: (...replies: CardView["reply"][]) => void;
+  type: (text: string) => void;
+  enter: () => object | undefined;
+  button: () => string | null | undefined;
+} {
+  const sent: Intention[] = [];
+  const none = (): undefined => undefined;
+  const prompt = new Prompt(
+    (intention) => sent.push(intention),
+    none,
+    () => false,
+    none,
+    undefined,
+  );
+  page.body.replaceChildren(prompt.element);
+  const input = prompt.element.querySelector("textarea");
+  const view = page.defaultView;
+  assert.ok(input && view);
+  const show = (...replies: CardView["reply"][]): void => {
+    const cards = replies.map((reply, index) => ({ id: `${reply} ${index}`, reply }) as CardView);
+    const around = { chips: [], history: [], model: "", cost: "", window: null };
+    prompt.draw({ isRunning: true, isWaiting: replies.length > 0, cards, prompt: around } as unknown as StateView);
+  };
+  const type = (text: string): void => {
+    input.value = text;
+    input.dispatchEvent(new view.Event("input"));
+  };
+  const enter = (): object | undefined => {
+    sent.length = 0;
+    input.dispatchEvent(new view.KeyboardEvent("keydown", { key: "Enter" }));
+    return sent.find(({ kind }) => kind === "send");
+  };
+  show();
+  return { prompt, show, type, enter, button: () => prompt.element.querySelector(".buttons")?.lastChild?.textContent };
+}
+
+test("a text replies to the cards that were shown when the user began to type it, and the button says so", () => {
+  const { show, type, enter, button } = runningPrompt();
+  for (const [replies, label, cards] of [
+    [["reason"], "Reject", ["reason 0"]],
+    [["reason", "answer", null], "Answer", ["reason 0", "answer 1"]],
+    [[null], "Send", []],
+  ] as const) {
+    show(...replies);
+    assert.equal(button(), "Send");
+    type("x");
+    assert.equal(button(), label);
+    assert.deepEqual(enter(), { kind: "send", text: "x", mode: "agent", cards });
+    assert.equal(button(), "Send");
+  }
+  show("reason");
+  for (const text of ["/new Another task", "/review"]) {
+    type(text);
+    assert.equal(button(), "Send");
+    assert.deepEqual(enter(), { kind: "send", text, mode: "agent", cards: [] });
+  }
+});
+
+test("a text that was begun before a card appeared stays a message, until the user deletes it", () => {
+  const { prompt, show, type, enter, button } = runningPrompt();
+  type("Please also cover");
+  show("reason");
+  type("Please also cover floats");
+  assert.equal(button(), "Send");
+  assert.deepEqual(enter(), { kind: "send", text: "Please also cover floats", mode: "agent", cards: [] });
+  type("No.");
+  assert.equal(button(), "Reject");
+  // the card was answered elsewhere
+  show();
+  assert.equal(button(), "Send");
+  show("answer");
+  assert.equal(button(), "Send");
+  type("");
+  type("Yes.");
+  assert.equal(button(), "Answer");
+  prompt.showSession("s", "");
+  prompt.showSession("other", "A draft");
+  show("reason");
+  assert.equal(button(), "Send");
 });

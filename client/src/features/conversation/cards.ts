@@ -3,7 +3,7 @@
 
 import { t } from "@vscode/l10n";
 import type { CardView } from "./messages";
-import type { AskParams, RunError } from "../../wire/protocol";
+import type { ApproveParams, AskParams, RunError } from "../../wire/protocol";
 import { actionLabel, errorActions, type ErrorAction } from "../../server/errorActions";
 import { describeApproval } from "../../ui/approvalTexts";
 import { sessionName } from "../../ui/sessionTexts";
@@ -45,6 +45,8 @@ export interface Card {
   readonly buttons: readonly { readonly label: string; readonly action: CardAction }[];
   /** The question that the user can also answer in words. */
   readonly question?: AskParams;
+  /** The approval that the user can also reject in words, because the agent waits for it. */
+  readonly approval?: ApproveParams;
 }
 
 /** What the cards depend on in this window: whether tasks can run in it, and how they reach the model. */
@@ -87,6 +89,7 @@ export function cardsOf(
         subject: isCommand ? subject : "",
         details: [isCommand ? place : "", ...reasons].filter(Boolean),
         buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
+        ...(approval.toolCallId === null ? {} : { approval }),
       };
     }),
     ...session.questions.map((question): Card => ({
@@ -206,7 +209,7 @@ export function cardView(card: Card, idOf: (about: object | string) => string): 
     subject: card.subject ?? "",
     details: card.details ?? [],
     buttons: card.buttons.map(({ label }) => label),
-    takesText: card.question !== undefined,
+    reply: card.question ? "answer" : card.approval ? "reason" : null,
   });
 }
 

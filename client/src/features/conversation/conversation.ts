@@ -361,7 +361,8 @@ export class Conversation implements vscode.Disposable {
           putPicturesBack();
           putOmissionsBack();
         };
-        const isSent = this.actions.send(intention.text, intention.mode, omissions, pictures, putBack);
+        const cards = this.cards().filter(({ about }) => intention.cards.includes(this.idOf(about)));
+        const isSent = this.actions.send(intention.text, intention.mode, cards, omissions, pictures, putBack);
         this.redraw.schedule();
         // if the task did not start, restore its text, its pictures and what the user removed
         if (!(await isSent)) {

@@ -120,8 +120,8 @@ export class ConversationActions implements vscode.Disposable {
   }
 
   /**
-   * Sends what the user typed: as the answer to the open question of the shown session, as the reason to reject what it
-   * asks to allow, or as a message to it if it is running, else as a task with the pictures, in `mode` unless a slash
+   * Sends what the user typed: as the answer to the question among `cards`, as the reason to reject the approvals among
+   * them, as a message to the shown session if it is running, else as a task with the pictures, in `mode` unless a slash
    * command sets another one. Only a task has a mode. `/new` always starts a task.
    *
    * Returns false if the text was not sent, unless it is blank. For a task, returns true only when its run has ended
@@ -131,6 +131,7 @@ export class ConversationActions implements vscode.Disposable {
   async send(
     text: string,
     mode: Mode,
+    cards: readonly Card[],
     omitted: readonly Omission[],
     pictures: readonly ImageItem[],
     putBack: () => void,
@@ -155,8 +156,8 @@ export class ConversationActions implements vscode.Disposable {
     }
     if (session?.running) {
       putBack();
-      const [question] = session.questions;
-      const asked = session.approvals.filter(({ toolCallId }) => toolCallId !== null);
+      const question = cards.find((card) => card.question)?.question;
+      const asked = cards.flatMap(({ approval }) => approval ?? []);
       if (!question && asked.length === 0) return this.features.sessions.sendMessage(session.id, sent.text);
       if (question) this.features.questions.answer(question, sent.text);
       else for (const approval of asked) this.features.approvals.reject(approval, sent.text);

@@ -80,8 +80,11 @@ export interface CardView {
   readonly subject: string;
   readonly details: readonly string[];
   readonly buttons: readonly string[];
-  /** Whether the user can also answer in words. */
-  readonly takesText: boolean;
+  /**
+   * What a text from the prompt is for it: its answer, or the reason to reject it; null if it takes no text. A card that
+   * takes an answer also has a box for it.
+   */
+  readonly reply: "answer" | "reason" | null;
 }
 
 /** Something that is sent with the next task unless the user removes it. */
@@ -199,7 +202,8 @@ export type Intention =
   | { readonly kind: "copyText"; readonly text: string }
   /** Put this text where the cursor of the editor is, in place of the selection. */
   | { readonly kind: "insertText"; readonly text: string }
-  | { readonly kind: "send"; readonly text: string; readonly mode: Mode }
+  /** `cards` are those that the text replies to; empty for a message or a task. */
+  | { readonly kind: "send"; readonly text: string; readonly mode: Mode; readonly cards: readonly string[] }
   | { readonly kind: "stop" }
   /** Undo the last decision about the changes. */
   | { readonly kind: "undo" }
@@ -259,7 +263,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   rewind: { entry: isIndex },
   copyText: { text: isText },
   insertText: { text: isText },
-  send: { text: isTypedText, mode: isMode },
+  send: { text: isTypedText, mode: isMode, cards: isList },
   stop: {},
   undo: {},
   draft: { session: isText, text: isTypedText },

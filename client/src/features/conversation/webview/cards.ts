@@ -42,11 +42,12 @@ export class Cards {
   }
 }
 
-function cardElement({ id, title, subject, details, buttons, takesText }: CardView): HTMLElement {
+function cardElement({ id, title, subject, details, buttons, reply }: CardView): HTMLElement {
   // a question may have Markdown, as an answer of the model
-  const name = takesText
-    ? element("div", "title question", ...markdownBlocks(title, []).map((block) => block.element))
-    : element("p", "title", ...withCode(title));
+  const name =
+    reply === "answer"
+      ? element("div", "title question", ...markdownBlocks(title, []).map((block) => block.element))
+      : element("p", "title", ...withCode(title));
   name.id = `card-${id}`;
   const shown = subject === "" ? [] : [preformatted(subject, t("Command"))];
   const choices = buttons.map((label, index) => {
@@ -56,7 +57,15 @@ function cardElement({ id, title, subject, details, buttons, takesText }: CardVi
   });
   const lines = details.map((detail) => element("p", "detail", detail));
   const row = choices.length > 0 ? [element("div", "buttons", ...choices)] : [];
-  const card = element("section", "card", name, ...shown, ...lines, ...row, ...(takesText ? [answerForm(title)] : []));
+  const card = element(
+    "section",
+    "card",
+    name,
+    ...shown,
+    ...lines,
+    ...row,
+    ...(reply === "answer" ? [answerForm(title)] : []),
+  );
   card.dataset.card = id;
   card.setAttribute("role", "group");
   card.setAttribute("aria-labelledby", name.id);

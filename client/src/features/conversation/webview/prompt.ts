@@ -1,9 +1,10 @@
 // The prompt below the conversation: the text, what is sent with it, and what the run has cost.
 
 import { t } from "@vscode/l10n";
-import type { ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
+import type { CardView, ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { aboveTyped } from "../drafts";
+import { parseSent } from "../slashCommands";
 import { button, element } from "./elements";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
@@ -35,6 +36,11 @@ export class Prompt {
   /** The chips on the page, as JSON. */
   private drawnChips = "";
   private history: readonly string[] = [];
+  /** The cards that wait for a reply. */
+  private waiting: readonly CardView[] = [];
+  /** The ids of those that were shown when the user began to type the text. It replies to these cards only. */
+  private answered: readonly string[] = [];
+  private isRunning = false;
   /** The session that the text is for; undefined before the extension has said it. */
   private session: string | undefined;
   private recall: Recall | undefined;
@@ -112,15 +118,12 @@ export class Prompt {
     this.input.focus();
   }
 
-  draw({ isRunning, isWaiting, cards, prompt }: StateView): void {
+  draw({ isRunning, cards, prompt }: StateView): void {
     this.history = prompt.history;
-    this.input.placeholder = !isRunning
-      ? t("What should the agent do? # mentions files, / runs commands.")
-      : !isWaiting
-        ? t("Tell the agent something. It reads this after its current action.")
-        : cards.some(({ takesText }) => takesText)
-          ? t("Your answer")
-          : t("Reject, and say what the agent should do instead.");
+    this.isRunning = isRunning;
+    this.waiting = cards.filter(({ reply }) => reply !== null);
+    this.input.placeholder = this.explanation(replyTo(this.waiting));
+    this.drawSend();
     this.stopButton.hidden = !isRunning;
     this.mode.disabled = isRunning;
     this.model.textContent = prompt.model;
@@ -138,13 +141,13 @@ export class Prompt {
   showSession(session: string, draft: string): void {
     const isFirst = this.session === undefined;
     this.session = session;
-    if (!isFirst || this.input.value === "") this.setText(draft);
+    if (!isFirst || this.input.value === "") this.setDraft(draft);
     else this.save();
   }
 
   /** Restores a text that was not sent, if the prompt is empty. */
   restoreDraft(text: string): void {
-    if (this.input.value === "" && text !== "") this.setText(text);
+    if (this.input.value === "" && text !== "") this.setDraft(text);
   }
 
   /** Puts a text into the prompt for the user to edit and send, above what is already typed. */
@@ -161,8 +164,9 @@ export class Prompt {
   submit(): void {
     const text = this.input.value;
     if (text.trim() === "") return;
+    const cards = this.repliesTo().map(({ id }) => id);
     this.setText("");
-    this.send({ kind: "send", text, mode: this.selectedMode });
+    this.send({ kind: "send", text, mode: this.selectedMode, cards });
     this.onSubmit();
   }
 
@@ -213,6 +217,7 @@ export class Prompt {
   private onInput(): void {
     this.recall = undefined;
     this.notice.textContent = "";
+    this.drawSend();
     this.save();
     const before = this.beforeCursor;
     const isCompletable = /^\/[a-z]*$/.test(before) || /[#@][^#@\n]*$/.test(before);
@@ -265,13 +270,48 @@ export class Prompt {
     this.input.setSelectionRange(text.length, text.length);
     this.list.hide();
     this.lastRequest += 1;
+    this.drawSend();
     this.save();
+  }
+
+  /** Shows a text that the user did not type here. It replies to no card, because it was typed before. */
+  private setDraft(text: string): void {
+    this.setText(text);
+    this.answered = [];
+    this.drawSend();
+  }
+
+  /** Returns the cards to which the text replies; none if it is a message, a task or a command. */
+  private repliesTo(): CardView[] {
+    const sent = parseSent(this.input.value);
+    if (sent.kind !== "task" || sent.isNew || sent.text === "") return [];
+    return this.waiting.filter(({ id }) => this.answered.includes(id));
+  }
+
+  /** Says on the button what Enter does. */
+  private drawSend(): void {
+    if (this.input.value.trim() === "") this.answered = this.waiting.map(({ id }) => id);
+    const reply = replyTo(this.repliesTo());
+    this.sendButton.textContent = reply === "answer" ? t("Answer") : reply === "reason" ? t("Reject") : t("Send");
+    this.sendButton.title = this.input.value.trim() === "" ? "" : this.explanation(reply);
+  }
+
+  /** Says what a text does that is such a reply (null: none). */
+  private explanation(reply: CardView["reply"]): string {
+    if (!this.isRunning) return t("What should the agent do? # mentions files, / runs commands.");
+    if (reply === "answer") return t("Your answer");
+    if (reply === "reason") return t("Reject, and say what the agent should do instead.");
+    return t("Tell the agent something. It reads this after its current action.");
   }
 
   private save(): void {
     if (this.session !== undefined) this.send({ kind: "draft", session: this.session, text: this.input.value });
   }
 }
+
+/** Returns what a text is for these cards. A question comes before the approvals; null if there is no card. */
+const replyTo = (cards: readonly CardView[]): CardView["reply"] =>
+  cards.find(({ reply }) => reply === "answer")?.reply ?? cards[0]?.reply ?? null;
 
 function chipElement({ id, label, title, thumbnail }: ChipView): HTMLElement {
   const remove = button("×", "removeChip", t("Do not send {0}", label));
