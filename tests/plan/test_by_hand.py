@@ -121,8 +121,9 @@ def test_p14_a_held_item_is_not_started() -> None:
     for status in ("in_progress", "completed"):
         with pytest.raises(PlanError, match="holds this step"):
             manager.update([{"content": "A"}, {"content": "B", "status": status}])
-    with pytest.raises(PlanError, match="holds this step"):
+    with pytest.raises(PlanError, match="holds this step") as error:
         manager.update([{"content": "A"}])
+    assert error.value.shown == "Refused, because it leaves out “B”, which you hold. The plan did not change."
     manager.update([{"content": "A", "status": "in_progress"}, {"content": "B"}])
     edit(manager, PlanOp("update", "2", held=False))
     manager.update([{"content": "A", "status": "completed"}, {"content": "B", "status": "in_progress"}])
@@ -146,8 +147,9 @@ def test_p14_an_item_of_the_user_is_not_left_out() -> None:
     """A rewrite without an item that the user added is refused. Once the item is completed, it may be left out."""
     manager = planned("A")
     edit(manager, PlanOp("add", content="Mine", at_end=True))
-    with pytest.raises(PlanError, match="the user wrote this step"):
+    with pytest.raises(PlanError, match="the user wrote this step") as error:
         manager.update([{"content": "A"}])
+    assert error.value.shown == "Refused, because it leaves out “Mine”, which you wrote. The plan did not change."
     manager.update([{"content": "A"}, {"content": "Mine", "status": "completed"}])
     manager.update([{"content": "A"}])
     assert contents(manager) == ["A"]

@@ -201,8 +201,10 @@ def apply_user_edits(
             why = "holds" if item.held else "wrote"
             raise PlanError(
                 f"Item {item.id}: the user {why} this step ({item.content}). Keep it in the plan.",
-                Sentence(
-                    "Refused, because it leaves out “{0}”, which is yours. The plan did not change.", item.content
+                Sentence("Refused, because it leaves out “{0}”, which you hold. The plan did not change.", item.content)
+                if item.held
+                else Sentence(
+                    "Refused, because it leaves out “{0}”, which you wrote. The plan did not change.", item.content
                 ),
             )
     return tuple(result)
