@@ -236,6 +236,33 @@ pageTest("Ctrl+F finds a text in folded parts and across marks, and Enter runs n
   assert.equal(await page.locator("textarea").inputValue(), "not a task");
 });
 
+pageTest(
+  "in a narrow side bar, the text to find has room, and the buttons stay in view",
+  async (page, show, update) => {
+    await show(
+      Array.from({ length: 120 }, (_, index) => answer(`needle ${index}`)),
+      { isNew: true },
+    );
+    await page.keyboard.press("Control+F");
+    await page.keyboard.insertText("needle");
+    await update({ kind: "found", request: 2, entries: Array.from({ length: 120 }, (_, index) => index) });
+    for (const { kind, entry } of await page.sent()) if (kind === "reveal") await update({ kind, entry });
+    const count = page.locator(".find .count");
+    await count.getByText("120 messages and calls").waitFor();
+    assert.equal(await count.getAttribute("title"), "120 of 120 messages and calls");
+    assert.equal(await count.locator("[aria-hidden]").innerText(), "120/120");
+    for (const width of [292, 171]) {
+      await page.setViewportSize({ width, height: 500 });
+      const { width: field } = await page.locator(".find input").boundingBox();
+      assert.ok(field > 100, `${field} at ${width}`);
+      for (const part of await page.locator(".find .controls > *").all()) {
+        const box = await part.boundingBox();
+        assert.ok(box.x >= 12 && box.x + box.width <= width - 12, `${JSON.stringify(box)} at ${width}`);
+      }
+    }
+  },
+);
+
 pageTest("Esc stops the agent when it is pressed twice, and the seconds are counted", async (page, _, update) => {
   const prompt = { chips: [], history: [], model: "m", cost: "", window: null };
   const idle = { title: "Task", replay: "", isRunning: false, doing: "", startedAt: null, cards: [], prompt };

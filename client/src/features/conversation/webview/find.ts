@@ -37,7 +37,8 @@ export class Find {
       button("×", "closeFind", t("Close")),
     ];
     for (const each of buttons) each.title = each.ariaLabel ?? "";
-    this.element = element("div", "find", this.input, this.count, ...buttons);
+    const controls = element("div", "controls", this.count, ...buttons);
+    this.element = element("div", "find", this.input, controls);
     this.element.setAttribute("role", "search");
     this.element.hidden = true;
     this.input.addEventListener("input", () => {
@@ -125,7 +126,17 @@ export class Find {
     CSS.highlights.set("found", new Highlight(...drawn.flatMap(({ ranges }) => ranges)));
     CSS.highlights.set("found-here", new Highlight(...(here ? [here] : [])));
     const position = current ? found.indexOf(current.entry) + 1 : 0;
-    this.count.textContent = this.input.value === "" ? "" : countText(position, found.length);
+    this.drawCount(position);
+  }
+
+  /** Shows where the current entry is, in few letters, because a side bar is narrow. */
+  private drawCount(position: number): void {
+    const count = this.found.length;
+    const text = this.input.value === "" ? "" : countText(position, count);
+    const short = element("span", "", text === "" ? "" : `${position}/${count}`);
+    short.ariaHidden = "true";
+    this.count.replaceChildren(short, element("span", "for-screen-readers", text));
+    this.count.title = text;
   }
 
   private rangesIn(entry: number): Range[] {
