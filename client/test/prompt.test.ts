@@ -148,3 +148,11 @@ test("a text that was begun before a card appeared stays a message, until the us
   show("reason");
   assert.equal(button(), "Send");
 });
+
+test("no line below the prompt begins with the dot between its parts", () => {
+  const { prompt } = runningPrompt();
+  const around = { chips: [], history: [], model: "", cost: "$0.02 · 6,000 tokens", window: 1 };
+  prompt.draw({ isRunning: true, cards: [], prompt: around } as unknown as StateView);
+  const spent = prompt.element.querySelector(".spent")?.textContent;
+  assert.equal(spent, "$0.02\u00a0· 6,000 tokens\u00a0· 1% of the window");
+});

@@ -336,5 +336,7 @@ const isDroppable = (data: DataTransfer | null): data is DataTransfer =>
   data?.types.some((type) => ["Files", EXPLORER_LIST, URI_LIST].includes(type)) ?? false;
 
 function spentText({ cost, window }: PromptView): string {
-  return [cost, window === null ? "" : t("{0}% of the window", window)].filter(Boolean).join(" · ");
+  const parts = [cost, window === null ? "" : t("{0}% of the window", window)];
+  // no line begins with the dot
+  return parts.filter(Boolean).join(" · ").replaceAll(" · ", "\u00a0· ");
 }
