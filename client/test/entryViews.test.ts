@@ -69,6 +69,13 @@ test("a message that is sent while an answer streams comes after it, also after 
   assert.deepEqual(replayed(opened).entries, rows);
 });
 
+test("a question is plain text in the row of its call", () => {
+  const { session, send } = running();
+  send(call("ask_user", "Ask: Which **Python**?\n\nIt is in `.venv`."));
+  const [, row] = viewsOf(session);
+  assert.equal(row?.kind === "tool" && row.title, "Ask: Which Python? It is in .venv.");
+});
+
 test("the conversation has the prompt, the thinking, the answer, calls with their outcome and place, and the end", () => {
   const { store, session, send } = running();
   send({ kind: "thinking", text: "Let me " });

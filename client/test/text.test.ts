@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptSummary, failureSummary, plainOutput, plainSummary } from "../src/ui/text";
+import { acceptSummary, failureSummary, plainLine, plainOutput, plainSummary } from "../src/ui/text";
 
 const CASES: Record<string, [string, string]> = {
   "plain words as they are": ["Both are done.", "Both are done."],
@@ -87,4 +87,11 @@ test("what was not accepted is one sentence, with each reason once", () => {
   const reasons = "a.py and b.py (you changed these lines), c.py is read-only, d.py (你没有确认)";
   assert.equal(acceptSummary(34, failed), `34 files accepted, 4 not: ${reasons}`);
   assert.equal(acceptSummary(0, failed.slice(2, 3)), "1 file not accepted: b.py (you changed these lines)");
+});
+
+test("a Markdown text is one line of plain text, with all of its words", () => {
+  const markdown = "# Which?\n\nDelete the **old** folder `a_b`?\n\n- *yes*\n- [no](x)\n";
+  assert.equal(plainLine(markdown), "Which? Delete the old folder a_b? yes no");
+  assert.equal(plainLine("Is snake_case_name 2 * 3 * 4 < 5?"), "Is snake_case_name 2 * 3 * 4 < 5?");
+  assert.equal(plainLine("**a**\n".repeat(5000)).slice(0, 11), "**a** **a**");
 });

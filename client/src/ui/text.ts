@@ -93,6 +93,16 @@ export function plainSummary(markdown: string, limit = 160): string {
   return `${cut.replace(/[\s,;:.–—-]+$/, "")}…`;
 }
 
+/** A Markdown text as one line of plain text. A very long text stays as it is, because parsing it would take too long. */
+export function plainLine(markdown: string): string {
+  const words =
+    markdown.length > MOST_PARSED ? markdown : lexer(withoutDeepNesting(markdown)).map(plainWords).join(" ");
+  return words.replace(/\s+/g, " ").trim();
+}
+
+/** In characters. */
+const MOST_PARSED = 10_000;
+
 /** The first 20 nested quotes and lists at the start of a line. A text with more of them could exhaust the parser. */
 const DEEP = /^([ \t]*(?:(?:>|(?:[*+-]|\d{1,9}[.)])(?=[ \t]))[ \t]*){20})/gm;
 

@@ -7,7 +7,7 @@ import { isWorking } from "../../state/waiting";
 import type { EndEntry, Entry, Session, ToolEntry } from "../../state/session";
 import { titleText } from "../../state/serverTexts";
 import { withVisibleTexts } from "../../ui/shownText";
-import { plainOutput } from "../../ui/text";
+import { plainLine, plainOutput } from "../../ui/text";
 import type { PlanUpdate } from "../../wire/protocolStates";
 
 /** The longest text that is drawn, in characters. The user can open the whole text in an editor. */
@@ -129,12 +129,18 @@ function stepView(
   return { kind: "step", label: row.label, mark, description: row.description };
 }
 
+/** Returns the first line of a command, and any other title as one line. A question may have Markdown. */
+function titleOf({ name, title }: ToolEntry): string {
+  if (name === "bash") return firstLine(title);
+  return name === "ask_user" ? plainLine(title) : title.replace(/\s+/g, " ");
+}
+
 function toolView(tool: ToolEntry, session: Session): EntryView {
   const isCommand = tool.name === "bash";
   const failure = isCommand ? tool.failure : openSteps(tool, session);
   const state = stateOf(tool, failure);
   const [place = null] = tool.locations;
-  const title = isCommand ? firstLine(tool.title) : tool.title.replace(/\s+/g, " ");
+  const title = titleOf(tool);
   const body = toolBody(tool);
   // what was read may be a secret that nobody but the model has to see
   const isShort =

@@ -22,6 +22,7 @@ import type { Store } from "../../state/store";
 import { isBlocked, isWorking, openRequests, secondsToRetry } from "../../state/waiting";
 import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
+import { plainLine } from "../../ui/text";
 import { planCount } from "../../ui/stepRow";
 import { rowItem, rowUri, StoreTree } from "../../ui/tree";
 
@@ -242,7 +243,7 @@ function approvalItem(node: Extract<PlanNode, { kind: "approval" }>): TreeItem {
 
 function questionItem(node: Extract<PlanNode, { kind: "question" }>): TreeItem {
   const { question } = node;
-  const text = question.question;
+  const text = plainLine(question.question);
   const tooltip = [text, ...question.options.map((option) => `• ${option}`)].join("\n");
   const item = waitingItem(t("Answer: {0}", text), tooltip, "comment-unresolved", t("The agent asks: {0}", text));
   item.id = nodeId(node);
