@@ -35,7 +35,8 @@ test("an exported conversation has the prompts, the answers, and the tool calls 
 
 test("neither the output of a tool nor its name ends its part of an exported conversation", () => {
   const text = exported("", (item) => {
-    if (item.kind === "tool_started") return { ...item, titleText: { prefix: "x</summary>", template: "", arguments: [] } };
+    if (item.kind === "tool_started")
+      return { ...item, titleText: { prefix: "x</summary>", template: "", arguments: [] } };
     return item.kind === "tool_finished" ? { ...item, text: "```\n</details>\n# Agent" } : item;
   });
   assert.match(text, /<summary>✗ x&lt;\/summary><\/summary>\n\n````\n```\n<\/details>\n# Agent\n````\n\n<\/details>/);
