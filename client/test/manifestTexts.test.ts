@@ -55,3 +55,12 @@ test("a description names commands as the command palette does", () => {
     for (const [, name = ""] of named) assert.ok(titles.includes(name), name);
   }
 });
+
+test("a step with a check has the actions of one without", () => {
+  const patterns = [...manifest.matchAll(/viewItem =~ \/((?:\\\\.|[^/])+)\//g)].map(
+    ([, pattern = ""]) => new RegExp(pattern.replaceAll("\\\\", "\\")),
+  );
+  const withoutCheck = patterns.filter((pattern) => pattern.test("item done changed reviewable"));
+  assert.ok(withoutCheck.some((pattern) => !pattern.test("item done changed")));
+  for (const pattern of withoutCheck) assert.match("item done changed reviewable checked", pattern);
+});

@@ -175,6 +175,33 @@ editorTest("the keys go from change to change through all files, and wrap around
   }
 });
 
+editorTest("an open file that is to be deleted is decided there, as a whole", async ({ page }) => {
+  await page.openFile("gone.txt");
+  await page.editorFocus();
+  await page.statusItem("fairlead.position", ({ text }) => /File \d of \d/.test(text));
+  await page.runCommand("Agent: Reject Change at Cursor"); // there whenever its key works
+  await page.rows(VIEW, lacks("gone.txt"));
+  await page.runCommand("Agent: Undo Review");
+  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
+});
+
+editorTest(
+  "a change that the user has edited in the diff is accepted by the second key",
+  async ({ page, workspace }) => {
+    await page.clickRow(VIEW, "Line 8");
+    await page.tab("tree.txt (proposed)");
+    await page.clickDiffLine("EIGHT");
+    await page.press("End");
+    await page.insertText("!");
+    await page.press("Alt+y");
+    await page.toast("Your edit was saved to the proposal.");
+    await page.press("Alt+y");
+    await page.until("the change on disk", () => disk(workspace, "tree.txt").includes("EIGHT!\nnine\nten"));
+    await page.runCommand("Agent: Undo Review");
+    await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "Line 8"));
+  },
+);
+
 editorTest("the keys decide on the focused row of the list", async ({ page, workspace }) => {
   await page.clickRow(VIEW, "tree.txt");
   await page.tab("tree.txt (proposed)");
@@ -187,7 +214,7 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   await go("Home", "gone.txt");
   for (const label of ["lens.txt", "Line 7", "tree.txt", "Line 8"]) await go("ArrowDown", label);
   await page.press("Alt+y");
-  await page.until("the change on disk", () => disk(workspace, "tree.txt") === changed("eight"));
+  await page.until("the change on disk", () => disk(workspace, "tree.txt").includes("EIGHT!\nnine\nten"));
   await page.rows(
     VIEW,
     (rows) => lacks("Line 8")(rows) && rows.some(({ focused, label }) => focused && label === "Line 10"),
@@ -202,8 +229,7 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
   );
   assert.ok(fs.existsSync(path.join(workspace, "gone.txt")));
   await page.press("Alt+u");
-  await page.rows(VIEW, (rows) => rows.some(({ label }) => label === "gone.txt"));
-  await go("Home", "gone.txt");
+  await page.rows(VIEW, (rows) => rows.some(({ focused, label }) => focused && label === "gone.txt"));
   await page.press("Alt+r");
   await page.quickInput("Agent: Reject with Reason");
   await page.insertText("it is needed");
@@ -216,12 +242,10 @@ editorTest("the keys decide on the focused row of the list", async ({ page, work
 
 editorTest("after the last decision, the side bar stays as it was", async ({ page }) => {
   await page.runCommand("View: Close All Editors");
-  await page.clickRow(VIEW, "lens.txt");
-  await page.tab("lens.txt (proposed)");
-  // VS Code shows the view of a row that is selected, also if the view has just been hidden
-  await page.rows(VIEW, (rows) => rows.some(({ selected, label }) => selected && label === "Line 7"));
   await page.showContainer("Explorer");
-  await page.clickTab("lens.txt (proposed)");
+  await page.runCommand("Agent: Next Proposed Change");
+  await page.until("a diff", async () => (await page.tabs()).some(({ label }) => label.endsWith("proposed)")));
+  await page.editorFocus();
   await page.until("no diff", async () => {
     const tabs = await page.page.locator(".editor-group-container .tab", { hasText: "proposed)" }).count();
     if (tabs > 0) await page.press("Shift+Alt+y");
