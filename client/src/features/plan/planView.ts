@@ -244,7 +244,7 @@ function approvalItem(node: Extract<PlanNode, { kind: "approval" }>): TreeItem {
 function questionItem(node: Extract<PlanNode, { kind: "question" }>): TreeItem {
   const { question } = node;
   const text = plainLine(question.question);
-  const tooltip = [text, ...question.options.map((option) => `• ${option}`)].join("\n");
+  const tooltip = [question.question, ...question.options.map((option) => `• ${option}`)].join("\n");
   const item = waitingItem(t("Answer: {0}", text), tooltip, "comment-unresolved", t("The agent asks: {0}", text));
   item.id = nodeId(node);
   item.contextValue = "question";
