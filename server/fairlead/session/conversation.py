@@ -132,7 +132,7 @@ class Conversation:
             case FeedbackSent():
                 self.add(replace(event, text=""))
             case Steered():
-                # the model goes on with what it is writing, which comes before the message
+                # the model has not read the message yet: what it is still writing comes before it
                 self._entries.append(Entry(event))
             case RulesFound() | ContextSent() | StepBegan() | ReminderSent() | Retry() | Compacted():
                 self.add(event)
