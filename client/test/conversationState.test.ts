@@ -240,6 +240,15 @@ test("a card keeps the focus and its text while other cards come and go, and han
   assert.equal(lost, 1);
 });
 
+test("a card that goes while the focus is elsewhere in VS Code does not bring the focus to the page", (context) => {
+  const drawn = new Cards(() => assert.fail("the user types somewhere else"));
+  page.body.append(drawn.element);
+  drawn.update([{ id: "a", title: "a", subject: "", details: [], buttons: ["Set Up"], reply: null }]);
+  drawn.focusFirst();
+  context.mock.method(page, "hasFocus", () => false);
+  drawn.update([]);
+});
+
 test("the focus goes to the first button of the first card", () => {
   const drawn = new Cards(() => undefined);
   page.body.append(drawn.element);

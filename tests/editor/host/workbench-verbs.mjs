@@ -163,7 +163,8 @@ export function workbenchVerbs({ page, until, act }) {
     fillInput: async (text, { title, accept = true } = {}) => {
       await asked(title);
       await act(`typing into the input box`, () => input.fill(text));
-      if (accept) await page.keyboard.press("Enter");
+      // into the box, because VS Code gives the focus back to a page some time after a list that was open before has gone
+      if (accept) await input.press("Enter");
     },
 
     /** Chooses an entry of the open list by its exact label. */

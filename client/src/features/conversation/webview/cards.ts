@@ -14,7 +14,8 @@ export class Cards {
 
   /** Draws the cards. An unchanged card keeps its element with the typed text, and the focus too unless it is moved. */
   update(cards: readonly CardView[]): void {
-    const hadFocus = this.element.contains(document.activeElement);
+    // the last element that the user clicked is active in the page even while the focus is elsewhere in VS Code
+    const hadFocus = document.hasFocus() && this.element.contains(document.activeElement);
     const elements = cards.map((card) => {
       const text = JSON.stringify(card);
       const known = this.drawn.get(card.id);
