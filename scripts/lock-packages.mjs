@@ -21,6 +21,7 @@ await main(async () => {
     await pin("bedrock", ["pyproject.toml", "--extra=bedrock"], likeDev);
     await pin("vertex", ["pyproject.toml", "--extra=vertex"], likeDev);
     await pin("openai", ["pyproject.toml", "--extra=openai"], likeDev);
+    await pin("mcp", ["pyproject.toml", "--extra=mcp"], likeDev);
     // installed as the other programs of scripts/wheels.mjs are, by version
     await pin("litellm", ["--group=litellm"], ["--no-generate-hashes", "--no-annotate"]);
   });

@@ -40,7 +40,7 @@ await main(async () => {
   copy("server/fairlead/example", "example");
   for (const [page, source] of Object.entries(PAGES)) fs.writeFileSync(path.join(staging, page), standalone(source));
   fs.writeFileSync(path.join(staging, "package.json"), JSON.stringify(manifest(), null, 2));
-  for (const name of ["server", "bedrock", "vertex", "openai"])
+  for (const name of ["server", "bedrock", "vertex", "openai", "mcp"])
     copy(`requirements/${name}.txt`, `dist/requirements/${name}.txt`);
   const options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", path.join(staging, "dist")];
   const wheel = ["-m", "pip", "wheel", ...options, root];

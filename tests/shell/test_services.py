@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.layer import DEFAULT_LIMITS, Change, Entry, View
+from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Change, Entry, ShownFolder, View
 from fairlead.shell.sandbox.layer import trees
-from fairlead.shell.services.mirror import Mirror
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.workspace.paths import Roots
 from shell.boxes import find_sandbox, on_disk, seen, write
@@ -27,8 +26,7 @@ class Shell:
 
     def __init__(self, started: ServiceProcess) -> None:
         self.started = started
-        assert started.mirror is not None
-        self.mirror: Mirror = started.mirror
+        assert started.is_sandboxed
 
     async def run(self, line: str) -> str:
         process = self.started.process
@@ -38,18 +36,18 @@ class Shell:
         return (await process.stdout.readuntil(b"end\n")).decode().removesuffix("end\n")
 
     async def contents(self) -> dict[str, bytes | None]:
-        """The new bytes of each file that it has changed so far."""
-        files = (await self.started.changes()).files
+        """The new bytes of each file that it has changed since the last call."""
+        files = (await self.started.take_changes()).files
         return {change.path: change.after.data if change.after else None for change in files}
 
 
 @contextlib.asynccontextmanager
-async def shell(folder: Path, view: View, *others: Path) -> AsyncGenerator[Shell]:
+async def shell(folder: Path, view: View, *others: Path, own: BoxSettings | None = None) -> AsyncGenerator[Shell]:
     layer = await (await find_sandbox(folder, folder.parent / "state", "unshare")).layer()
     if others:
         await layer.aclose()
         layer = type(layer)(Roots.of(folder, *others), folder.parent / "state")
-    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS)
+    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS, own=own)
     try:
         yield Shell(started)
     finally:
@@ -58,25 +56,35 @@ async def shell(folder: Path, view: View, *others: Path) -> AsyncGenerator[Shell
 
 
 async def test_changes_are_collected_while_the_process_runs(workspace: Path) -> None:
-    """They are complete at each time, the process still sees them, and the disk does not change."""
+    """Each is returned once, the process still sees them, and the disk does not change."""
     write(workspace, {"a.txt": "old", "b.txt": "b", "d/c.txt": "c", "e/f.txt": "f", ".gitignore": "*.o\n"})
     before = on_disk(workspace)
     async with shell(workspace, seen(**{"a.txt": "new", "p.txt": "p"})) as service:
         assert await service.contents() == {}
-        await service.run("echo x >> a.txt; rm b.txt p.txt; echo n > n.txt; echo o > k.o")
-        first = {"a.txt": b"newx\n", "b.txt": None, "n.txt": b"n\n", "p.txt": None}
-        assert await service.contents() == first
-        assert Change("a.txt", Entry(b"new", 0o644), Entry(b"newx\n")) in (await service.started.changes()).files
-        await service.run(
-            "rm -r d; mkdir d; echo g > d/g.txt; mv e h; ln -s / link; mkfifo pipe; chmod 0 n.txt; mkdir s"
-        )
-        changes = await service.started.changes()
+        await service.run("echo x >> a.txt; rm b.txt p.txt; echo n > n.sh; chmod +x n.sh; echo o > k.o")
+        changes = await service.started.take_changes()
+        assert Change("a.txt", Entry(b"new", 0o644), Entry(b"newx\n")) in changes.files
+        assert {change.path for change in changes.files} == {"a.txt", "b.txt", "n.sh", "p.txt"}
+        assert await service.contents() == {}
+        await service.run("git init -q; echo y >> a.txt; echo m >> n.sh; echo back > b.txt")
+        changes = await service.started.take_changes()
+        assert list(changes.files) == [
+            Change("a.txt", Entry(b"newx\n", 0o644), Entry(b"newx\ny\n")),
+            Change("b.txt", None, Entry(b"back\n")),
+            Change("n.sh", Entry(b"n\n", 0o755), Entry(b"n\nm\n")),
+        ]
+        assert len(changes.warnings) == 1
+        await service.run("rm -r d; mkdir d; echo g > d/g.txt; mv e h; ln -s / link; mkfifo pipe; mkdir s; rm b.txt")
+        changes = await service.started.take_changes()
         assert {change.path for change in changes.files if change.not_proposed} == {"link", "pipe"}
+        assert not changes.warnings
         assert changes.folders.empty == ["s"]
         assert changes.folders.removed == ["e"]
-        second = {"d/c.txt": None, "d/g.txt": b"g\n", "e/f.txt": None, "h/f.txt": b"f", "link": None, "pipe": None}
-        assert await service.contents() == first | second
-        assert await service.run("ls; cat a.txt h/f.txt") == "a.txt\nd\nh\nk.o\nlink\nn.txt\npipe\ns\nnewx\nf"
+        after = {change.path: change.after and change.after.data for change in changes.files}
+        moved = {"d/c.txt": None, "d/g.txt": b"g\n", "e/f.txt": None, "h/f.txt": b"f"}
+        assert after == {"b.txt": None, "link": None, "pipe": None, **moved}
+        assert await service.contents() == {}
+        assert await service.run("ls; cat a.txt h/f.txt") == ("a.txt\nd\nh\nk.o\nlink\nn.sh\npipe\ns\nnewx\ny\nf")
     assert on_disk(workspace) == before
 
 
@@ -86,15 +94,29 @@ async def test_what_the_mirror_wrote_is_no_change_of_the_process(workspace: Path
     (workspace / "a.sh").chmod(0o755)
     async with shell(workspace, View()) as service:
         await service.run("echo own > a.sh; echo own > own.txt")
-        await service.mirror.apply({"a.sh": b"A", "new/b.txt": b"b", "gone.txt": None, "own.txt": b"own\n"})
+        await service.started.show({"a.sh": b"A", "new/b.txt": b"b", "gone.txt": None, "own.txt": b"own\n"})
         assert await service.run("cat a.sh new/b.txt; ls") == "Aba.sh\nnew\nown.txt\n"
         assert await service.contents() == {}
         await service.run("echo c >> new/b.txt; rm a.sh; echo back > gone.txt")
-        assert (await service.started.changes()).files == [
+        assert (await service.started.take_changes()).files == [
             Change("a.sh", Entry(b"A", 0o755), None),
             Change("gone.txt", None, Entry(b"back\n")),
             Change("new/b.txt", Entry(b"b", 0o644), Entry(b"bc\n")),
         ]
+
+
+async def test_what_only_one_program_may_use(workspace: Path, tmp_path: Path) -> None:
+    """Its variables and folders. It does not get those of the user's settings for all commands."""
+    shown, writable = tmp_path / "shown", tmp_path / "writable"
+    write(shown, {"s.txt": "s"})
+    write(writable, {"w.txt": "w"})
+    own = BoxSettings(variables={"TOKEN": "secret"}, folders=[ShownFolder(shown), ShownFolder(writable, True)])
+    async with shell(workspace, View(), own=own) as service:
+        assert await service.run(f"echo $TOKEN; cat {shown}/s.txt {writable}/w.txt") == "secret\nsw"
+        assert "Read-only" in await service.run(f"echo n > {shown}/s.txt")
+        assert await service.run(f"echo n > {writable}/w.txt") == ""
+    assert (shown / "s.txt").read_text() == "s"
+    assert (writable / "w.txt").read_text() == "n\n"
 
 
 async def test_a_process_in_one_of_several_folders(workspace: Path, tmp_path: Path) -> None:
@@ -103,7 +125,7 @@ async def test_a_process_in_one_of_several_folders(workspace: Path, tmp_path: Pa
     write(workspace, {"a.txt": "a"})
     write(other, {"b.txt": "b"})
     async with shell(workspace, View(), other) as service:
-        await service.mirror.apply({"a.txt": b"A"})
+        await service.started.show({"a.txt": b"A"})
         await service.run(f"echo x >> a.txt; echo y > {other}/b.txt")
         assert await service.contents() == {f"{workspace.name}/a.txt": b"Ax\n", "other/b.txt": b"y\n"}
 

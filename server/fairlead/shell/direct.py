@@ -10,7 +10,7 @@ from pathlib import Path
 from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.environment import command_environment
-from fairlead.shell.layer import DEFAULT_LIMITS, Changes, Entry, Launch, Limits, View, Where
+from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Entry, Launch, Limits, View, Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.workspace.paths import Roots
 
@@ -53,6 +53,7 @@ class DirectLayer:
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
+        own: BoxSettings | None = None,
     ) -> "DirectBox":
         """See `Layer.open`. `view`, `network`, `background`, `programs` and `retained` have no effect.
 
@@ -70,7 +71,8 @@ class DirectLayer:
         wrapper = reaping if sys.platform == "linux" else []
         cwd = self.roots.first.path if folder is None else folder
         argv = [*wrapper, shell, "-c", "--", command]
-        return DirectBox(Launch(argv, cwd, command_environment(), has_report=bool(wrapper)))
+        env = {**command_environment(), **(own or BoxSettings()).variables}
+        return DirectBox(Launch(argv, cwd, env, has_report=bool(wrapper)))
 
     async def leftovers(self, view: View) -> Sequence[str]:
         """Returns none: all files are the user's."""

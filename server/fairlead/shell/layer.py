@@ -115,13 +115,25 @@ DEFAULT_LIMITS = Limits.from_settings()
 
 
 @dataclass(frozen=True, slots=True)
+class ShownFolder:
+    """A folder outside of the workspace that a box shows."""
+
+    path: Path
+    is_writable: bool = False
+    """Whether what is written there reaches the disk, without a review."""
+
+
+@dataclass(frozen=True, slots=True)
 class BoxSettings:
-    """What the user's settings let every command in the sandbox use."""
+    """What the user's settings let the commands in the sandbox, or one program, use."""
 
     pass_variables: Sequence[str] = ()
     """The names of environment variables, as patterns."""
     services: Sequence[Service] = ()
     """Servers of this machine or elsewhere."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment variables with their values. They are passed outside of the sandbox too."""
+    folders: Sequence[ShownFolder] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +267,7 @@ class Layer(Protocol):
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
+        own: BoxSettings | None = None,
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -273,6 +286,7 @@ class Layer(Protocol):
                 workspace. In the sandbox, they are visible with what they need, wherever they are.
             retained: whether a background command in the sandbox sees the ignored files that other commands left there.
                 All other commands see them.
+            own: what the command may use in place of what the user's settings let every command use.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

@@ -259,11 +259,10 @@ class SessionServers:
     async def _update(self, server: Server, state: _State) -> None:
         """Shows a running server the files that have changed since the last question."""
         assert state.seen is not None
-        mirror = server.process.mirror
+        process = server.process
         token = self._workspace.change_token()
         proposed = self._workspace.proposed() if token != state.token else None
-        changes = await asyncio.to_thread(state.seen.changes, proposed, on_disk=mirror is None)
-        if mirror is not None and changes:
-            await mirror.apply({change.name: change.data for change in changes})
+        changes = await asyncio.to_thread(state.seen.changes, proposed, on_disk=not process.is_sandboxed)
+        await process.show({change.name: change.data for change in changes})
         state.token = token
         server.files_changed(changes)

@@ -64,6 +64,7 @@ class _Order:
     background: bool
     programs: Sequence[Path]
     retained: bool
+    settings: BoxSettings
 
 
 class SandboxLayer:
@@ -130,6 +131,7 @@ class SandboxLayer:
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
+        own: BoxSettings | None = None,
     ) -> "SandboxBox":
         """See `Layer.open`.
 
@@ -139,9 +141,10 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        services = {*self._settings().services, *(proxies(os.environ) if network.internet else ())}
+        settings = self._settings() if own is None else own
+        services = {*settings.services, *(proxies(os.environ) if network.internet else ())}
         network = network.with_services(services)
-        order = _Order(command, view, folder, limits, network, background, programs, retained)
+        order = _Order(command, view, folder, limits, network, background, programs, retained, settings)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -249,7 +252,9 @@ class SandboxLayer:
         for number, path in enumerate(outside, 1):
             names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
             layers.append(_overlay(str(path), [path], *map(self._make_folder, names)))
+        folders = order.settings.folders
         mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers), *order.programs]
+        mounted += [folder.path for folder in folders]
         private = mounts.private_folders(mounted if self._enforce_permissions else ())
         tools = self._shown.tools(view, private, order.programs)
         for layer in layers[len(uppers) :]:
@@ -283,6 +288,7 @@ class SandboxLayer:
                 self._caches.binds(),
                 scratch,
                 network=network,
+                folders=folders,
             ),
             links=self._shown.links(view, private, tools),
             bubblewrap=self._bubblewrap,
@@ -292,8 +298,9 @@ class SandboxLayer:
             memory=limits.memory,
             cwd="",
             argv=[],
-            env=mounts.command_environment(os.environ, self._settings().pass_variables, network=network)
-            | {name: value for top in uppers for name, value in repository.git_environment(top).items()},
+            env=mounts.command_environment(os.environ, order.settings.pass_variables, network=network)
+            | {name: value for top in uppers for name, value in repository.git_environment(top).items()}
+            | dict(order.settings.variables),
         )
 
     def _network(self, network: Network) -> OpenNetwork:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.shell.layer import HIDDEN_TEXT, View
+from fairlead.shell.layer import HIDDEN_TEXT, ShownFolder, View
 from fairlead.shell.network import Network
 from fairlead.shell.sandbox import git_folders, gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
@@ -94,11 +94,12 @@ class ShownPaths:
         scratch: Path,
         *,
         network: Network,
+        folders: Sequence[ShownFolder] = (),
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
-        They come in this order: private folders, caches, tools, the user's harmless Git settings, layers, read-only
-        parts, Git settings without credentials, placeholders of hidden files and folders.
+        They come in this order: private folders, caches, tools, `folders`, the user's harmless Git settings, layers,
+        read-only parts, Git settings without credentials, placeholders of hidden files and folders.
 
         The first call lists the files that only root may read; later calls use the same list.
 
@@ -111,6 +112,7 @@ class ShownPaths:
             caches: the binds of the session's caches.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: what the box may reach.
+            folders: the other folders that it shows.
         """
         if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
@@ -121,9 +123,10 @@ class ShownPaths:
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
         binds += caches
         binds += _binds_in_place(read_only)
-        folders, shown = mounts.paths_of(private), {*read_only, *layers}
+        binds += [(str(each.path), str(each.path), each.is_writable) for each in folders]
+        hiding, shown = mounts.paths_of(private), {*read_only, *layers, *(each.path for each in folders)}
         user_settings, self.omitted_filters = gitconfig.user_settings(
-            mounts.home(), lambda line: self._can_run(line, folders, shown)
+            mounts.home(), lambda line: self._can_run(line, hiding, shown)
         )
         binds += self._replacements(scratch.parent, user_settings)
         resolver = mounts.resolver_file() if network else None
@@ -137,11 +140,11 @@ class ShownPaths:
         for top, around in view.enclosing.items():
             binds += _binds_in_place(self._existing_around(around.read_only, top))
         binds += self._replacements(
-            scratch.parent, (each for each in settings if self._is_readable(each[0], folders, shown))
+            scratch.parent, (each for each in settings if self._is_readable(each[0], hiding, shown))
         )
         masked = [*self._hidden, *self._root_only, *tools.hidden, *mounts.socket_paths()]
         masked += git_folders.hidden_in(self._repositories(view, bare=False))
-        masked = [path for path in masked if self._is_readable(path, folders, shown)]
+        masked = [path for path in masked if self._is_readable(path, hiding, shown)]
         masked += self._existing(view.hidden, view)
         masked += [path for top in view.enclosing for path in self.hidden_around(top, view)]
         all_masked = set(masked)

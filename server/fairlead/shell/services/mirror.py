@@ -46,8 +46,6 @@ class Mirror:
         self._reader = asyncio.StreamReader(limit=1 << 10)
         self._transports: list[asyncio.BaseTransport] = []
         self._batches = 0
-        self.shown: dict[str, bytes | None] = {}
-        """What `apply` has written last, by path."""
 
     def command_line(self, command: str) -> str:
         """A bash command line that starts the loop, then runs `command`."""
@@ -84,7 +82,6 @@ class Mirror:
             raise ServiceError("The sandbox of the process did not accept the changed files.") from error
         if answer != b"%d\n" % self._batches:
             raise ServiceError("The sandbox of the process is broken.")
-        self.shown |= changes
 
     async def _connect(self) -> asyncio.WriteTransport:
         loop, (to_box, from_box) = asyncio.get_running_loop(), self._pipes

@@ -6,13 +6,14 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
-from fairlead.shell.layer import Box, Changes, Entry, Layer, Limits, View
+from fairlead.shell.layer import Box, BoxSettings, Change, Changes, Entry, Layer, Limits, View
+from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.process import GRACE, kill_all, signal_group
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.mirror import Mirror
@@ -36,9 +37,16 @@ class ServiceProcess:
         """
         self.process = process
         """Its three standard streams are pipes."""
-        self._box, self._name_of = box, name_of
-        self.mirror = mirror
-        """Updates the files that the process sees in the sandbox; None without a sandbox."""
+        self._box, self._mirror, self._name_of = box, mirror, name_of
+        self._known: dict[str, Entry | None] = {}
+        """The files in the box that differ from its view at the start and are no changes to report, by name."""
+        self._told = set[Change | str]()
+        """What cannot be proposed, and the warnings, that were reported."""
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether it sees the files that `show` gives it. Otherwise it sees those on disk."""
+        return self._mirror is not None
 
     @classmethod
     async def start(
@@ -49,14 +57,16 @@ class ServiceProcess:
         view: View,
         limits: Limits,
         programs: Sequence[Path] = (),
+        network: Network = NO_NETWORK,
+        own: BoxSettings | None = None,
     ) -> "ServiceProcess":
-        """Starts a program in a folder. In the sandbox it has no network.
+        """Starts a program in a folder.
 
         Args:
             argv: the program and its arguments.
             folder: its current folder.
             view: the files that it sees in the sandbox.
-            programs: see `Layer.open`.
+            programs, network, own: see `Layer.open`.
 
         Raises:
             ServiceError: it cannot be started.
@@ -66,7 +76,16 @@ class ServiceProcess:
         try:
             if mirror is not None:
                 command = mirror.command_line(command)
-            box = await layer.open(command, view, folder=folder, limits=limits, background=True, programs=programs)
+            box = await layer.open(
+                command,
+                view,
+                folder=folder,
+                limits=limits,
+                network=network,
+                background=True,
+                programs=programs,
+                own=own,
+            )
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
                 if layer.where == "workspace":  # a box has limits of its own
@@ -82,18 +101,29 @@ class ServiceProcess:
                 mirror.close_inherited()
         return cls(process, box, mirror, lambda name: layer.roots.relative(folder / name))
 
-    async def changes(self) -> Changes:
-        """What the process has changed so far, without what the mirror has written. None without a sandbox.
+    async def show(self, changes: Mapping[str, bytes | None]) -> None:
+        """Shows it files in the sandbox. See `Mirror.apply`."""
+        if self._mirror is not None and changes:
+            await self._mirror.apply(changes)
+            self._known |= {
+                self._name_of(name): None if data is None else Entry(data) for name, data in changes.items()
+            }
 
-        A file that both have written counts as changed if it differs from what the mirror wrote.
+    async def take_changes(self) -> Changes:
+        """What it has changed since the last call, apart from what `show` has written. Empty without a sandbox.
+
+        A file that both have written counts as changed if it differs from what `show` wrote. What was returned counts
+        as its view from then on.
 
         Raises:
             ToolError: see `Box.changes`.
         """
-        shown = self.mirror.shown.items() if self.mirror is not None else ()
-        return await self._box.changes(
-            {self._name_of(name): None if data is None else Entry(data) for name, data in shown}
-        )
+        found = await self._box.changes(self._known)
+        files = [change for change in found.files if not (change.not_proposed and change in self._told)]
+        warnings = [warning for warning in found.warnings if warning not in self._told]
+        self._known |= {change.path: _after(change) for change in files if not change.not_proposed}
+        self._told.update(warnings, (change for change in files if change.not_proposed))
+        return replace(found, files=files, warnings=warnings)
 
     async def end(self) -> None:
         """Ends the process with all that it started, and removes its box. What it wrote in the sandbox is discarded.
@@ -114,10 +144,18 @@ class ServiceProcess:
             await asyncio.wait_for(self.process.wait(), GRACE)
         for task in draining:
             task.cancel()
-        if self.mirror is not None:
-            self.mirror.close()
+        if self._mirror is not None:
+            self._mirror.close()
         with contextlib.suppress(ToolError):  # its changes are discarded anyway
             await self._box.close()
+
+
+def _after(change: Change) -> Entry | None:
+    """The file after a change, with its permissions even if these did not change."""
+    after, before = change.after, change.before
+    if after is None or before is None or after.mode is not None:
+        return after
+    return replace(after, mode=before.mode)
 
 
 async def _spawn(box: Box, descriptors: Sequence[int]) -> asyncio.subprocess.Process:
