@@ -16,6 +16,7 @@ WANTED = {
     "bedrock": PROJECT["project"]["dependencies"] + EXTRAS["bedrock"],
     "vertex": PROJECT["project"]["dependencies"] + EXTRAS["vertex"],
     "openai": PROJECT["project"]["dependencies"] + EXTRAS["openai"],
+    "mcp": PROJECT["project"]["dependencies"] + EXTRAS["mcp"],
     "build": BUILD,
     "dev": PROJECT["project"]["dependencies"] + EXTRAS["dev"] + BUILD,
 }

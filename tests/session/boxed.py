@@ -2,7 +2,7 @@
 
 import shutil
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
+from fairlead.gate.request import AskingEditor
 from fairlead.session.review import decisions
 from fairlead.session.review.target import HunkOutcome, Target
 from fairlead.session.server_context import ServerContext
@@ -91,7 +92,9 @@ def write_tree(folder: Path, paths: Sequence[str]) -> None:
 
 
 @asynccontextmanager
-async def boxed_session(paths: Sequence[str], editor: type[Editor] = Editor) -> AsyncIterator[BoxedSession]:
+async def boxed_session(
+    paths: Sequence[str], editor: Callable[[], AskingEditor] = Editor
+) -> AsyncIterator[BoxedSession]:
     """A session in a new folder with these files and folders (`write_tree`)."""
     with TemporaryDirectory() as home:
         folder, state = Path(home, "ws"), Path(home, "state")

@@ -51,7 +51,7 @@ def test_a_formatters_changes_are_hunks_of_the_plan_item_that_ran_it(harness: Se
     [proposal] = harness.session.files.changes
     assert proposal.item_ids == ("1",)
     assert len(proposal.hunks) == 2
-    assert report == ["The command's changes are proposed for review: a.py (+2 -2)."]
+    assert report == ["Proposed for review: a.py (+2 -2)."]
     assert harness.tree == {"a.py": "x=1\ny = 2\nz=3\n"}
     assert harness.accept() == ["applied", "applied"]
     assert harness.tree == {"a.py": "x = 1\ny = 2\nz = 3\n"}
@@ -63,7 +63,7 @@ def test_files_move_into_a_folder_that_takes_the_place_of_a_file(harness: Sessio
         (harness.folder / name).write_text(f"{name}\n")
     moved = [change("a", b"a\n", None), change("b/a", None, b"a\n"), change("b", b"b\n", None)]
     moved += [change("z", b"z\n", None), change("b/z", None, b"z\n"), change("z/b", None, b"b\n")]
-    assert capture_changes(harness, *moved)[0].startswith("The command's changes are proposed for review: ")
+    assert capture_changes(harness, *moved)[0].startswith("Proposed for review: ")
     assert set(harness.accept()) == {"applied"}
     assert harness.tree == {"b/a": "a\n", "b/z": "z\n", "z/b": "b\n"}
 
@@ -73,7 +73,7 @@ def test_the_report_counts_what_this_command_changed(harness: SessionHarness) ->
     file does not report it as new."""
     first, second = b"1\n2\n3\n", b"1\nB\n3\n"
     (harness.folder / "a.py").write_bytes(first)
-    report = "The command's changes are proposed for review: "
+    report = "Proposed for review: "
     assert capture_changes(harness, change("a.py", first, second), change("b.py", None, b"x\ny\n")) == [
         f"{report}a.py (+1 -1), new b.py (+2 -0)."
     ]
@@ -131,7 +131,7 @@ def test_a_moved_file_that_became_executable_keeps_that(harness: SessionHarness)
     (harness.folder / "run.in").write_text("ls\n")
     moved = Change("run.sh", None, Entry(b"ls\n", 0o755))
     report = capture_changes(harness, change("run.in", b"ls\n", None), moved)
-    assert report == ["The command's changes are proposed for review: deleted run.in, new run.sh (+1 -0)."]
+    assert report == ["Proposed for review: deleted run.in, new run.sh (+1 -0)."]
     assert harness.accept() == ["applied", "applied"]
     assert harness.tree == {"run.sh": "ls\n"}
     assert (harness.folder / "run.sh").stat().st_mode & 0o100
@@ -299,7 +299,7 @@ def test_file_names_cannot_forge_lines_of_the_report(harness: SessionHarness) ->
     report = propose(harness, changes)
     shown = r"x\n(exit code 0, 0.0 s)\x1b[31m"
     assert report == [
-        f"The command's changes are proposed for review: new {shown} (+1 -0).",
+        f"Proposed for review: new {shown} (+1 -0).",
         f"Not proposed, so these changes are lost: {shown}l (a symbolic link).",
         shown,
     ]

@@ -70,7 +70,7 @@ def test_a_file_of_which_a_command_changes_only_the_encoding(harness: SessionHar
     """The new bytes are proposed, although the text stays. They are decided, undone and withdrawn like others."""
     path = harness.folder / "a.txt"
     path.write_bytes(old)
-    report = "The command's changes are proposed for review: a.txt"
+    report = "Proposed for review: a.txt"
     assert capture_changes(harness, change("a.txt", old, new)) == [f"{report} (another encoding, as a whole)."]
     [proposal] = harness.session.files.changes
     assert proposal.item_ids == ("1",) and proposal.base == proposal.proposed
@@ -93,7 +93,7 @@ def test_a_rejected_encoding_does_not_make_another_one_a_rejected_change(harness
     (harness.folder / "a.txt").write_bytes(b"hello\n")
     capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode()))
     assert harness.reject() == ["rejected"] and not len(harness.session.files.changes)
-    assert "proposed" in capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode("utf-16-le")))[0]
+    assert "Proposed" in capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode("utf-16-le")))[0]
     assert harness.reject() == ["rejected"]
     assert "rejected" in capture_changes(harness, change("a.txt", b"hello\n", "\ufeffhello\n".encode()))[0]
 
@@ -109,7 +109,7 @@ def test_a_converted_text_is_shown_as_itself(harness: SessionHarness) -> None:
     [proposal] = harness.session.files.changes
     assert (proposal.base, proposal.proposed) == ("un élève\n", "deux élèves\n")
     assert capture_changes(harness, change("a.txt", "deux élèves\n".encode(), b"two pupils\n")) == [
-        "The command's changes are proposed for review: a.txt (+1 -1)."
+        "Proposed for review: a.txt (+1 -1)."
     ]
     assert harness.reject() == ["rejected"]
     capture_changes(harness, change("a.txt", old, "deux élèves\n".encode("latin-1")))
@@ -193,7 +193,7 @@ def test_a_file_is_renamed_and_gets_another_encoding(harness: SessionHarness) ->
 def test_the_report_says_that_a_command_changed_no_text(harness: SessionHarness) -> None:
     """A command puts an edited text back into the file's encoding, and another one makes the file executable."""
     (harness.folder / "a.txt").write_bytes(MARK + b"one\n")
-    report = "The command's changes are proposed for review: a.txt"
+    report = "Proposed for review: a.txt"
     assert capture_changes(harness, change("a.txt", MARK + b"one\n", b"two\n")) == [
         f"{report} (another encoding, as a whole)."
     ]
@@ -211,7 +211,7 @@ def test_a_rejected_encoding_does_not_return_with_the_text_of_a_later_command(ha
     capture_changes(harness, change("a.txt", path.read_bytes(), "é\n".encode()))
     assert harness.reject() == ["rejected"]
     report = capture_changes(harness, change("a.txt", "é\n".encode(), "é\nnew\n".encode()))
-    assert report == ["The command's changes are proposed for review: a.txt (+1 -0)."]
+    assert report == ["Proposed for review: a.txt (+1 -0)."]
     assert harness.accept() == ["applied"]
     assert path.read_bytes() == mark + "é\nnew\n".encode("utf-16-le")
     path.write_bytes("é\n".encode("latin-1"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.shell.layer import DEFAULT_LIMITS, Box, BoxSettings, Change, Changes, Entry, Limits, View
+from fairlead.shell.layer import DEFAULT_LIMITS, Box, BoxSettings, Change, Changes, Entry, Limits, ProgramBox, View
 from fairlead.shell.network import NO_NETWORK, Network, Service
 from fairlead.shell.sandbox.probe import BUBBLEWRAP, Capability, probe
 from fairlead.workspace.paths import Roots
@@ -75,7 +75,13 @@ class Boxes:
         retained: bool = True,
     ) -> RunResult:
         box = await self.layer.open(
-            command, view, limits=limits, network=network, background=background, programs=programs, retained=retained
+            command,
+            view,
+            limits=limits,
+            network=network,
+            background=background,
+            program=ProgramBox(programs),
+            retained=retained,
         )
         process = await start(box)
         output, _ = await process.communicate()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Change, Entry, ShownFolder, View
+from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Change, Entry, ProgramBox, ShownFolder, View
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.workspace.paths import Roots
@@ -47,7 +47,7 @@ async def shell(folder: Path, view: View, *others: Path, own: BoxSettings | None
     if others:
         await layer.aclose()
         layer = type(layer)(Roots.of(folder, *others), folder.parent / "state")
-    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS, own=own)
+    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS, ProgramBox(own=own))
     try:
         yield Shell(started)
     finally:

@@ -17,7 +17,20 @@ from fairlead.gate.request import RunCommand
 from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectBox, DirectLayer
-from fairlead.shell.layer import DEFAULT_LIMITS, Change, Changes, Entry, Launch, Layer, Limits, NotRun, View, Where
+from fairlead.shell.layer import (
+    DEFAULT_LIMITS,
+    NO_PROGRAM,
+    Change,
+    Changes,
+    Entry,
+    Launch,
+    Layer,
+    Limits,
+    NotRun,
+    ProgramBox,
+    View,
+    Where,
+)
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.tools.check_run import CheckEnd, CheckRun, run_check
 from fairlead.tools.command_changes import ProposedChanges
@@ -55,7 +68,7 @@ class StandInLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: Network = NO_NETWORK,
         background: bool = False,
-        programs: Sequence[Path] = (),
+        program: ProgramBox = NO_PROGRAM,
         retained: bool = True,
     ) -> "StandInBox":
         self.opened.append((command, network.internet, background))

@@ -40,6 +40,9 @@ export const SERVER_SETTINGS = [
   "sessions.keepDays",
   "context.editor",
   "languageServers",
+  "mcpServers",
+  "tools.allow",
+  "tools.deny",
   "approvals",
   "saveAfterAccept",
 ];

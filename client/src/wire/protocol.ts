@@ -354,25 +354,33 @@ export interface FormerFoldersResult {
   readonly folders: readonly FormerFolder[];
 }
 
-/** A question to the user: whether a command may run, or whether a file may be read, changed or accepted. */
+/** A question to the user: whether something may run, or whether a file may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
   /** `null`: the user's own accept asks. */
   readonly toolCallId: string | null;
-  readonly kind: "command" | "file";
-  /** Where the command runs; `null` for `file`. */
+  /** `tool`: a call of a tool server. `toolServer`: such a server is to start, or its tools have changed. */
+  readonly kind: "command" | "file" | "tool" | "toolServer";
+  /** Where it runs; `null` for `file` and `tool`. */
   readonly mode: "sandboxed" | "workspace" | null;
-  /** Exactly what runs. It may contain invisible or direction characters: show them as escapes. */
+  /**
+   * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
+   * the tool and the arguments in several lines. For `toolServer`, the command line or the address, or the difference
+   * of the tools. `null` for `file`.
+   */
   readonly command: string | null;
-  /** The path of the folder in which it runs. */
+  /** The path of the folder in which it runs; `null` for `file` and `tool`. */
   readonly cwd: string | null;
-  /** `null` for a command. */
+  /** The file; `null` for everything else. */
   readonly uri: string | null;
   /** Why the user is asked, the most important reason first. */
   readonly reasons: readonly string[];
   /** The same in parts, for a client that shows another language. */
   readonly reasonTexts: readonly Title[];
-  /** The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can. */
+  /**
+   * The rules with which this command, and no other one, would run without asking. `[]`: none can. Of the setting
+   * `bash.allow`, or of `tools.allow` for the kind `tool`, where the rule allows other calls of the tool too.
+   */
   readonly rules: readonly string[];
 }
 

@@ -31,6 +31,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
+from fairlead.tool_servers.known import KnownServers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.watch import Watcher
@@ -103,6 +104,7 @@ class App:
             self._choose_small_model,
             warn_once=self._warn_once,
             watch=self._watcher.watch,
+            known_servers=KnownServers((storage or state_folder()) / "tool-servers.json"),
             journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),
             trusted=start.is_trusted,

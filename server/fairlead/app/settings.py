@@ -1,6 +1,6 @@
 """Reads settings from the wire. A wrong value is reported and replaced with the default.
 
-In lists, in `languageServers` and in `endpoints`, only the wrong entries are left out.
+In lists, in `languageServers`, in `endpoints` and in `mcpServers`, only the wrong entries are left out.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,12 +9,14 @@ from typing import Any, cast, get_origin, get_type_hints
 
 from fairlead.app.endpoint_settings import read_endpoints
 from fairlead.app.language_server_settings import read_language_servers
+from fairlead.gate.tool_rules import ToolRule
 from fairlead.json_reader import WrongValue, names_of, read
 from fairlead.json_values import is_list, is_object
 from fairlead.session.settings import Settings
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
+from fairlead.tool_servers.read_definitions import read_servers
 from fairlead.workspace import secrets
 
 DEFAULTS = Settings()
@@ -133,6 +135,10 @@ def _rule(text: str) -> str:
     return Rule.parse(text).text
 
 
+def _tool_rule(text: str) -> str:
+    return ToolRule.parse(text).text
+
+
 def _service(text: str) -> str:
     return str(Service.parse(text))
 
@@ -146,6 +152,7 @@ def _command(text: str) -> str:
 _OBJECT_READERS: dict[str, Callable[[Any, list[str]], Mapping[str, Any]]] = {
     "languageServers": read_language_servers,
     "endpoints": read_endpoints,
+    "mcpServers": read_servers,
 }
 
 _LIST_READERS = {
@@ -153,6 +160,8 @@ _LIST_READERS = {
     "bash.passVariables": read_pattern,
     "bash.services": _service,
     "secrets.allow": secrets.read_pattern,
+    "tools.allow": _tool_rule,
+    "tools.deny": _tool_rule,
 }
 """How the texts of a list are read, by the setting's name. All other lists contain command rules."""
 

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
 from fairlead.gate.named_files import digest, named_files
-from fairlead.gate.request import Action, ApprovalRequest, AskingEditor, RunCommand, StartProgram
+from fairlead.gate.request import (
+    Action,
+    ApprovalRequest,
+    AskingEditor,
+    CallTool,
+    RunCommand,
+    StartProgram,
+    StartServer,
+)
+from fairlead.gate.tool_rules import ToolPolicy, rule_for
 from fairlead.sentences import Sentence
 from fairlead.shell.command_line.policy import Policy, check_permission
 from fairlead.shell.environment import command_environment
@@ -15,6 +24,7 @@ from fairlead.shell.network import proxies
 
 ASKS_AGAIN = Sentence("An answer holds once: only bash can tell which files it names, and they may change.")
 DENIED = "Not run: the user's settings do not allow this command."
+CALL_DENIED = "Not called: the user's settings do not allow this call ({rule})."
 
 
 class NotAllowed(ToolError):
@@ -26,10 +36,17 @@ class Gate:
 
     Args:
         policy: returns the user's current settings about commands.
+        tool_policy: returns those about calls of tool servers.
     """
 
-    def __init__(self, session_id: str, editor: AskingEditor, policy: Callable[[], Policy]) -> None:
-        self.session_id, self.editor, self._policy = session_id, editor, policy
+    def __init__(
+        self,
+        session_id: str,
+        editor: AskingEditor,
+        policy: Callable[[], Policy],
+        tool_policy: Callable[[], ToolPolicy] = ToolPolicy,
+    ) -> None:
+        self.session_id, self.editor, self._policy, self._tool_policy = session_id, editor, policy, tool_policy
         self._allowed: set[bytes] = set()
 
     async def check(self, action: Action, call_id: str | None = None, reasons: Sequence[str] = ()) -> None:
@@ -58,6 +75,10 @@ class Gate:
             if action.where == "sandboxed" and not action.from_workspace:
                 return
             reasons = [*reasons, *_about(action)]
+        elif isinstance(action, CallTool):
+            if _may_call(action, self._tool_policy()):
+                return
+            reasons, rules = [*reasons, *_about_call(action)], (rule_for(action.server, action.tool),)
         key = await _key(action)
         if key in self._allowed:
             return
@@ -68,7 +89,7 @@ class Gate:
             shown = Sentence("Rejected: {0}", answer.reason) if answer.reason else Sentence("Rejected.")
             raise NotAllowed(action.refusal.format(action=action, reason=reason), shown)
         # a program is started again whenever it has ended
-        if key is not None and (answer.option == "allow_session" or isinstance(action, StartProgram)):
+        if key is not None and (answer.option == "allow_session" or isinstance(action, StartProgram | StartServer)):
             self._allowed.add(key)
 
 
@@ -87,12 +108,37 @@ def _about(program: StartProgram) -> Iterator[str]:
     yield Sentence("There is no sandbox, so it runs with your permissions.")
 
 
+def _may_call(call: CallTool, policy: ToolPolicy) -> bool:
+    """Whether a call needs no question. What a server claims can only add questions: it is not trusted.
+
+    Raises:
+        NotAllowed: a rule denies it.
+    """
+    for rule in policy.deny:
+        if rule.matches(call.server, call.tool, call.arguments):
+            raise NotAllowed(CALL_DENIED.format(rule=rule.text))
+    for rule in policy.allow:
+        if rule.matches(call.server, call.tool, call.arguments) and (rule.is_exact or not call.is_destructive):
+            return True
+    return not (call.has_effects_outside or policy.always_asks)
+
+
+def _about_call(call: CallTool) -> Iterator[str]:
+    if call.is_destructive:
+        yield Sentence("The server says that this may delete or overwrite something.")
+    if call.has_effects_outside:
+        yield Sentence("It can have effects outside of the workspace, which are not proposed for review.")
+
+
 async def _key(action: Action) -> bytes | None:
     """Identifies what the user allows for the session. None: an answer holds once.
 
-    A command is also identified by its environment and, outside of the sandbox, by the content of the files that it
+    A call is identified by its tool, and by its arguments only if the server says that it may destroy something. A
+    command is also identified by its environment and, outside of the sandbox, by the content of the files that it
     names, which only bash can tell for some command lines.
     """
+    if isinstance(action, CallTool) and not action.is_destructive:
+        return digest(action.server, action.tool, action.digest)
     if not isinstance(action, RunCommand):
         return digest(action)
     files = await asyncio.to_thread(named_files, action.command, action.cwd) if action.where == "workspace" else []

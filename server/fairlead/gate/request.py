@@ -1,9 +1,10 @@
 """What may need the user's permission, and the question to the user about it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network
@@ -39,6 +40,48 @@ class StartProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class StartServer:
+    """A tool server to start or to connect to, or one whose tools have changed."""
+
+    refusal: ClassVar[str] = "Not done: the user did not allow the tool server {action.server}.{reason}"
+    server: str
+    command: str
+    """The whole command line, the address, or what has changed in its tools."""
+    cwd: Path
+    where: Where
+    digest: str
+    """Identifies all that decides what it is and may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool:
+    """A call of a server's tool."""
+
+    refusal: ClassVar[str] = "Not called: the user did not allow this call of {action.tool}.{reason}"
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+    digest: str
+    """That of the server and of the tool's description."""
+    has_effects_outside: bool
+    """Whether it can do something that nobody reviews."""
+    is_destructive: bool
+    """What the server claims."""
+
+    @property
+    def command(self) -> str:
+        """The call for the user: the tool, then a line for each argument."""
+        lines = (f"{name}: {_readable(value)}" for name, value in self.arguments.items())
+        return "\n".join((f"{self.server}: {self.tool}", *lines))
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, str) and "\n" in value:
+        return "\n" + "\n".join(f"  {line}" for line in value.split("\n"))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
 class UseSecretFile:
     """Any use of a file that looks like a secret."""
 
@@ -59,7 +102,7 @@ class ChangeProtectedFile:
     """Identifies the change."""
 
 
-Action = RunCommand | StartProgram | UseSecretFile | ChangeProtectedFile
+Action = RunCommand | StartProgram | StartServer | CallTool | UseSecretFile | ChangeProtectedFile
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 
@@ -74,7 +117,7 @@ class ApprovalRequest:
     reasons: Sequence[str] = ()
     """Why the user is asked, the most important reason first."""
     rules: Sequence[str] = ()
-    """The allow rules with which this command would run without asking; empty if none can."""
+    """The allow rules with which this command or call would run without asking; empty if none can."""
 
 
 @dataclass(frozen=True, slots=True)

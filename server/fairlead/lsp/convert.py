@@ -9,7 +9,16 @@ from typing import Literal
 from fairlead.agent.errors import ModelFailure
 from fairlead.agent.model import Usage
 from fairlead.app.model_catalog import EndpointModels
-from fairlead.gate.request import ApprovalRequest, RunCommand, StartProgram
+from fairlead.gate.request import (
+    Action,
+    ApprovalRequest,
+    CallTool,
+    ChangeProtectedFile,
+    RunCommand,
+    StartProgram,
+    StartServer,
+    UseSecretFile,
+)
 from fairlead.plan import PlanItem
 from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.verification import Support
@@ -175,18 +184,29 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
     }
 
 
+_APPROVAL_KINDS: dict[type[Action], Literal["command", "file", "tool", "toolServer"]] = {
+    RunCommand: "command",
+    StartProgram: "command",
+    StartServer: "toolServer",
+    CallTool: "tool",
+    UseSecretFile: "file",
+    ChangeProtectedFile: "file",
+}
+
+
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
     action = request.action
-    runs = isinstance(action, RunCommand | StartProgram)
+    runs = action if isinstance(action, RunCommand | StartProgram | StartServer) else None
+    file = action if isinstance(action, UseSecretFile | ChangeProtectedFile) else None
     return {
         "sessionId": request.session_id,
         "toolCallId": request.call_id,
-        "kind": "command" if runs else "file",
-        "mode": action.where if runs else None,
-        "command": action.command if runs else None,
-        "cwd": str(action.cwd) if runs else None,
-        "uri": None if runs else action.path.as_uri(),
+        "kind": _APPROVAL_KINDS[type(action)],
+        "mode": runs.where if runs else None,
+        "command": None if isinstance(action, UseSecretFile | ChangeProtectedFile) else action.command,
+        "cwd": str(runs.cwd) if runs else None,
+        "uri": file.path.as_uri() if file else None,
         "reasons": list(request.reasons),
         "reasonTexts": list(map(wire_sentence, request.reasons)),
         "rules": list(request.rules),

@@ -9,7 +9,15 @@ from typing import Any, cast, get_args
 from lsprotocol import types
 
 from fairlead.display import escape_invisible
-from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, RunCommand, StartProgram
+from fairlead.gate.request import (
+    ApprovalAnswer,
+    ApprovalOption,
+    ApprovalRequest,
+    CallTool,
+    RunCommand,
+    StartProgram,
+    StartServer,
+)
 from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert, convert_edits
 from fairlead.lsp.documents import Documents
@@ -169,6 +177,8 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons, action = "\n".join(request.reasons), request.action
     if isinstance(action, RunCommand | StartProgram):
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
+    elif isinstance(action, StartServer | CallTool):
+        question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"
     message = f"{reasons}\n\n{question}"

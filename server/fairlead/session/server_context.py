@@ -16,8 +16,11 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.shell.services.pool import ServicePool
+from fairlead.tool_servers.known import KnownServers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
+
+MAX_TOOL_SERVERS = 12
 
 
 @dataclass
@@ -54,6 +57,9 @@ class ServerContext:
     """The model that the next new session takes, connected in advance."""
     server_pool: ServicePool = field(default_factory=ServicePool)
     """The language servers of all sessions."""
+    tool_server_pool: ServicePool = field(default_factory=lambda: ServicePool(MAX_TOOL_SERVERS))
+    """The local tool servers of all sessions."""
+    known_servers: KnownServers = field(default_factory=lambda: KnownServers(None))
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""
     editor_code: Provider | None = None

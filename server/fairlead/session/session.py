@@ -39,6 +39,8 @@ from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.session.tool_servers import ToolServersWorkspace, tool_policy
+from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -77,7 +79,12 @@ class Session:
         self._in_progress = frozenset[str]()
         self._seen_plan: PlanningState | None = None
         self.editor = TimedEditor(context.editor, context.clock)
-        gate = Gate(session_id, self.editor, lambda: self.commands.policy())  # noqa: PLW0108  they are made below
+        gate = Gate(
+            session_id,
+            self.editor,
+            lambda: self.commands.policy(),  # noqa: PLW0108  they are made below
+            lambda: tool_policy(context.settings),
+        )
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
@@ -98,6 +105,12 @@ class Session:
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
+        self.tool_servers = ToolServers(
+            ToolServersWorkspace(self.files, lambda: self.commands, context),
+            lambda: context.settings.mcp_servers,
+            context.known_servers,
+            context.tool_server_pool,
+        )
         current = CurrentRun()
         self.user_checks = UserChecks(
             context,
@@ -124,6 +137,7 @@ class Session:
             evidence=self.evidence,
             commands=self.commands,
             code=self._code,
+            tool_servers=self.tool_servers,
             check_queue=self.user_checks.queue,
             editor=self.editor,
             publish=self.publish,
@@ -290,6 +304,7 @@ class Session:
         await self.runs.aclose()
         await self._agent_builder.wait_for_stopped_calls()
         await self.user_checks.queue.aclose()
+        await self.tool_servers.aclose()
         await self._code.aclose()
         await self.commands.aclose()
         await self.evidence.aclose()

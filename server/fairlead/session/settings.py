@@ -6,6 +6,7 @@ from typing import Literal
 
 from fairlead.code.servers.table import ServerSpec
 from fairlead.models.common.presets import EndpointSpec
+from fairlead.tool_servers.definition import Definition
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,16 @@ class SecretsSettings:
 
     allow: tuple[str, ...] = ()
     """Valid patterns (workspace/secrets.py) of files that look like secrets and are not."""
+
+
+@dataclass(frozen=True)
+class ToolsSettings:
+    """The settings `tools.*`: which calls of tool servers run without asking, and which never run."""
+
+    allow: tuple[str, ...] = ()
+    """Valid rules (gate/tool_rules.py)."""
+    deny: tuple[str, ...] = ()
+    """As `allow`. They take precedence over it."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,9 @@ class Settings:
 
     A server of the user replaces the one with the same name there.
     """
+    mcp_servers: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    """The user's tool servers by name."""
+    tools: ToolsSettings = field(default_factory=ToolsSettings)
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     """`sandboxed`: commands in the sandbox without network run without asking. `ask`: only those of `bash.allow` do."""
     save_after_accept: bool = True

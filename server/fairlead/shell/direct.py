@@ -10,7 +10,18 @@ from pathlib import Path
 from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.environment import command_environment
-from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Entry, Launch, Limits, View, Where
+from fairlead.shell.layer import (
+    DEFAULT_LIMITS,
+    NO_PROGRAM,
+    BoxSettings,
+    Changes,
+    Entry,
+    Launch,
+    Limits,
+    ProgramBox,
+    View,
+    Where,
+)
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.workspace.paths import Roots
 
@@ -51,11 +62,10 @@ class DirectLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: Network = NO_NETWORK,
         background: bool = False,
-        programs: Sequence[Path] = (),
+        program: ProgramBox = NO_PROGRAM,
         retained: bool = True,
-        own: BoxSettings | None = None,
     ) -> "DirectBox":
-        """See `Layer.open`. `view`, `network`, `background`, `programs` and `retained` have no effect.
+        """See `Layer.open`. `view`, `network`, `background` and `retained` have no effect.
 
         Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 
@@ -71,7 +81,7 @@ class DirectLayer:
         wrapper = reaping if sys.platform == "linux" else []
         cwd = self.roots.first.path if folder is None else folder
         argv = [*wrapper, shell, "-c", "--", command]
-        env = {**command_environment(), **(own or BoxSettings()).variables}
+        env = {**command_environment(), **(program.own or BoxSettings()).variables}
         return DirectBox(Launch(argv, cwd, env, has_report=bool(wrapper)))
 
     async def leftovers(self, view: View) -> Sequence[str]:

@@ -137,6 +137,22 @@ class BoxSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramBox:
+    """What is special about the box of one program that the user's settings or Fairlead chose."""
+
+    paths: Sequence[Path] = ()
+    """The absolute paths of programs, never chosen by the model or the workspace.
+
+    In the sandbox, they are visible with what they need, wherever they are.
+    """
+    own: BoxSettings | None = None
+    """What it may use in place of what the user's settings let every command use."""
+
+
+NO_PROGRAM = ProgramBox()
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """What a command did to one file."""
 
@@ -265,9 +281,8 @@ class Layer(Protocol):
         limits: Limits = DEFAULT_LIMITS,
         network: Network = NO_NETWORK,
         background: bool = False,
-        programs: Sequence[Path] = (),
+        program: ProgramBox = NO_PROGRAM,
         retained: bool = True,
-        own: BoxSettings | None = None,
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -282,11 +297,9 @@ class Layer(Protocol):
             network: what a sandboxed command may reach, besides the services that the user's settings name. Others
                 reach everything.
             background: whether the command runs in the background, so that the limit of one open box does not apply.
-            programs: the absolute paths of programs that the user's settings or Fairlead chose, never the model or the
-                workspace. In the sandbox, they are visible with what they need, wherever they are.
+            program: for a command that the user's settings or Fairlead chose.
             retained: whether a background command in the sandbox sees the ignored files that other commands left there.
                 All other commands see them.
-            own: what the command may use in place of what the user's settings let every command use.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

@@ -129,7 +129,7 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
     if proposed:
-        lines.append(f"The command's changes are proposed for review: {_listed(proposed)}.")
+        lines.append(f"Proposed for review: {_listed(proposed)}.")
     not_reviewed = [f"Not proposed, so these changes are lost: {_listed(failed)}."] if failed else []
     not_reviewed += propose_folders(files, changes.folders, roots, emptied_before)
     lines += not_reviewed

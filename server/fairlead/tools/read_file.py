@@ -14,6 +14,8 @@ from fairlead.gate.gate import Gate
 from fairlead.messages.images import MAX_BYTES, TOO_LARGE, dimensions, image_of, media_type
 from fairlead.sentences import Sentence
 from fairlead.text_lines import split_lines, with_line_endings
+from fairlead.tool_servers.results import untrusted
+from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.secret_files import ask_for_secret
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.files import Files
@@ -47,13 +49,17 @@ class ReadFile:
     kind: ToolKind = "read"
     read_only = True
 
-    def __init__(self, files: Files, gate: Gate) -> None:
-        self._files, self._gate = files, gate
+    def __init__(self, files: Files, gate: Gate, kept: KeptResults) -> None:
+        self._files, self._gate, self._kept = files, gate, kept
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         return Sentence("Read {0}", input["path"]), (Location(input["path"], input.get("offset")),)
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
+        kept = self._kept.get(input["path"])
+        if kept is not None:
+            found = await compute(excerpt, kept, input.get("offset") or 1, input.get("limit") or MAX_LINES)
+            return untrusted(found, input["path"])
         await ask_for_secret(self._files, self._gate, call, "read", input["path"])
         path = self._files.roots.resolve(input["path"])
         try:

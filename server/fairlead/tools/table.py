@@ -15,6 +15,7 @@ from fairlead.tools.commands import Commands
 from fairlead.tools.delete_file import DeleteFile
 from fairlead.tools.edit_file import EditFile
 from fairlead.tools.given_paths import FIELDS, WithGivenPaths
+from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.list_files import ListFiles
 from fairlead.tools.problems import Problems
 from fairlead.tools.read_file import ReadFile
@@ -37,12 +38,14 @@ def tool_table(
     queries: CodeQueries | None = None,
     diagnostics: DiagnosticsSource | None = None,
     *,
+    kept: KeptResults | None = None,
     is_brief: bool = False,
 ) -> dict[str, Tool]:
     """The tools of a run, by name. Their order matters: it is part of the cached prefix of every request.
 
     Args:
         checks: runs the checks of the items that `todo` completes.
+        kept: the results that were too long for the model.
         queries: answers questions about the code. If it is None or cannot answer, the tools that use it are left out.
         diagnostics: the problems that the editor shows; None if the editor does not report them.
         is_brief: whether only the tools are wanted that a model with a small window cannot do without.
@@ -50,7 +53,7 @@ def tool_table(
     gate = commands.gate
     tools: list[Tool] = [
         Todo(plan, checks.run),
-        ReadFile(files, gate),
+        ReadFile(files, gate, kept or KeptResults()),
         EditFile(files, gate),
         WriteFile(files, gate),
         DeleteFile(files, gate),

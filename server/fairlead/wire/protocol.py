@@ -401,26 +401,35 @@ class FormerFoldersResult(TypedDict):
 
 
 class ApproveParams(TypedDict):
-    """A question to the user: whether a command may run, or whether a file may be read, changed or accepted."""
+    """A question to the user: whether something may run, or whether a file may be read, changed or accepted."""
 
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks."""
-    kind: Literal["command", "file"]
+    kind: Literal["command", "file", "tool", "toolServer"]
+    """`tool`: a call of a tool server. `toolServer`: such a server is to start, or its tools have changed."""
     mode: Literal["sandboxed", "workspace"] | None
-    """Where the command runs; `null` for `file`."""
+    """Where it runs; `null` for `file` and `tool`."""
     command: str | None
-    """Exactly what runs. It may contain invisible or direction characters: show them as escapes."""
+    """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
+
+    For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line or the
+    address, or the difference of the tools. `null` for `file`.
+    """
     cwd: str | None
-    """The path of the folder in which it runs."""
+    """The path of the folder in which it runs; `null` for `file` and `tool`."""
     uri: str | None
-    """`null` for a command."""
+    """The file; `null` for everything else."""
     reasons: list[str]
     """Why the user is asked, the most important reason first."""
     reasonTexts: list[TitleWire]
     """The same in parts, for a client that shows another language."""
     rules: list[str]
-    """The rules of `bash.allow` with which this command, and no other one, would run without asking. `[]`: none can."""
+    """The rules with which this command, and no other one, would run without asking. `[]`: none can.
+
+    Of the setting `bash.allow`, or of `tools.allow` for the kind `tool`, where the rule allows other calls of the tool
+    too.
+    """
 
 
 class ApproveResult(TypedDict):

@@ -16,7 +16,7 @@ from fairlead.code.servers.table import ServerSpec, server_specs
 from fairlead.gate.gate import Gate, NotAllowed
 from fairlead.gate.request import StartProgram
 from fairlead.sentences import Sentence
-from fairlead.shell.layer import Entry, Layer, Limits, View
+from fairlead.shell.layer import Entry, Layer, Limits, ProgramBox, View
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
 from fairlead.shell.services.process import ServiceProcess
@@ -215,7 +215,9 @@ class SessionServers:
         await asyncio.to_thread(seen.changes, None, on_disk=True)
         async with self._pool.slot():
             with self._noting_failures(spec, state):
-                process = await ServiceProcess.start(argv, layer, root, view, self._workspace.limits(), programs)
+                process = await ServiceProcess.start(
+                    argv, layer, root, view, self._workspace.limits(), ProgramBox(programs)
+                )
                 server = Server(given, root, process, self._seconds, lambda: self._pool.note_use(server))
                 try:
                     await server.initialize()

@@ -30,8 +30,11 @@ from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
+from fairlead.tools.kept_results import KeptResults
+from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 
@@ -48,6 +51,7 @@ class AgentBuilder:
     evidence: SessionEvidence
     commands: SessionCommands
     code: CodeSupport
+    tool_servers: ToolServers
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event], None]
@@ -63,6 +67,7 @@ class AgentBuilder:
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
         self._prompt_context = PromptContext(self.files, self.context.diagnostics, self._emit)
+        self._kept = KeptResults()
 
     async def warm(self) -> None:
         """Connects to the model, so that the next run's first request is faster. Does nothing before the first run."""
@@ -91,12 +96,16 @@ class AgentBuilder:
         self.plan.reminder_interval = settings.reminder_interval
 
     async def begin_run(self) -> None:
-        """Probes the sandbox and the language support, reads the rules of the root folders, and opens the model."""
+        """Probes the sandbox and the language support, reads the rules of the root folders, and opens the model.
+
+        Also learns the tools of the tool servers that are new.
+        """
         await asyncio.gather(
             self.commands.ready(),
             self._rules.begin_run(),
             self.code.queries.update_can_answer(),
             self._model.prepare(),
+            self.tool_servers.prepare(),
         )
 
     def build(
@@ -145,11 +154,18 @@ class AgentBuilder:
             """Checks the proposals only in agent mode, and only while the run may continue."""
             return mode == "agent" and limits.reached is None and await self.code.check()
 
+        own_tools = tool_table(
+            files, plan, commands, checks, self.code.queries, context.diagnostics, kept=self._kept, is_brief=is_brief
+        )
+        given = server_tools(
+            ServerToolsContext(self.tool_servers, commands.gate, self._kept), self._model.window.limit or USUAL_WINDOW
+        )
+        note = NOTE if given else ""
         return Agent(
             run_id=run_id,
             model=model,
-            system=system_prompt(files.roots, is_brief=is_brief) + self._rules.root_rules,
-            tools=tool_table(files, plan, commands, checks, self.code.queries, context.diagnostics, is_brief=is_brief),
+            system=system_prompt(files.roots, is_brief=is_brief) + note + self._rules.root_rules,
+            tools={**own_tools, **{tool.spec.name: tool for tool in given}},
             plan=plan,
             history=self.history,
             emit=emit,

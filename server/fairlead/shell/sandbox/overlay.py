@@ -20,7 +20,19 @@ from types import MappingProxyType
 from typing import Any
 
 from fairlead.errors import ToolError
-from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Changes, Entry, Launch, Limits, NotRun, View, Where
+from fairlead.shell.layer import (
+    DEFAULT_LIMITS,
+    NO_PROGRAM,
+    BoxSettings,
+    Changes,
+    Entry,
+    Launch,
+    Limits,
+    NotRun,
+    ProgramBox,
+    View,
+    Where,
+)
 from fairlead.shell.network import NO_NETWORK, Network, proxies
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
@@ -129,9 +141,8 @@ class SandboxLayer:
         limits: Limits = DEFAULT_LIMITS,
         network: Network = NO_NETWORK,
         background: bool = False,
-        programs: Sequence[Path] = (),
+        program: ProgramBox = NO_PROGRAM,
         retained: bool = True,
-        own: BoxSettings | None = None,
     ) -> "SandboxBox":
         """See `Layer.open`.
 
@@ -141,10 +152,10 @@ class SandboxLayer:
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
         self._has_foreground |= not background
-        settings = self._settings() if own is None else own
+        settings = self._settings() if program.own is None else program.own
         services = {*settings.services, *(proxies(os.environ) if network.internet else ())}
         network = network.with_services(services)
-        order = _Order(command, view, folder, limits, network, background, programs, retained, settings)
+        order = _Order(command, view, folder, limits, network, background, program.paths, retained, settings)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -285,10 +296,9 @@ class SandboxLayer:
                 [Path(layer["target"]) for layer in layers],
                 private,
                 tools,
-                self._caches.binds(),
+                [*self._caches.binds(), *((str(each.path), str(each.path), each.is_writable) for each in folders)],
                 scratch,
                 network=network,
-                folders=folders,
             ),
             links=self._shown.links(view, private, tools),
             bubblewrap=self._bubblewrap,

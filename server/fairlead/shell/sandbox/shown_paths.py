@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fairlead.shell.layer import HIDDEN_TEXT, ShownFolder, View
+from fairlead.shell.layer import HIDDEN_TEXT, View
 from fairlead.shell.network import Network
 from fairlead.shell.sandbox import git_folders, gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
@@ -90,16 +90,15 @@ class ShownPaths:
         layers: Sequence[Path],
         private: Sequence[mounts.PrivateFolder],
         tools: Tools,
-        caches: Iterable[mounts.Bind],
+        others: Sequence[mounts.Bind],
         scratch: Path,
         *,
         network: Network,
-        folders: Sequence[ShownFolder] = (),
     ) -> list[mounts.Bind]:
         """The binds, in the order of mounting.
 
-        They come in this order: private folders, caches, tools, `folders`, the user's harmless Git settings, layers,
-        read-only parts, Git settings without credentials, placeholders of hidden files and folders.
+        They come in this order: private folders, `others`, tools, the user's harmless Git settings, layers, read-only
+        parts, Git settings without credentials, placeholders of hidden files and folders.
 
         The first call lists the files that only root may read; later calls use the same list.
 
@@ -109,10 +108,9 @@ class ShownPaths:
             layers: where the layers are mounted.
             private: the folders that are private to the box.
             tools: what is shown of the tools in these.
-            caches: the binds of the session's caches.
+            others: the binds of the session's caches, and of folders that are shown where they are.
             scratch: the folder of the box's file system in memory. Replacement texts are written next to it.
             network: what the box may reach.
-            folders: the other folders that it shows.
         """
         if self._root_only is None:
             root_only = mounts.root_only_paths() if self._owner.uid == 0 and not self._enforce_permissions else []
@@ -121,10 +119,10 @@ class ShownPaths:
             ]
         read_only = list(tools.paths)
         binds: list[mounts.Bind] = [(f"{scratch}/{folder.name}", str(folder.path), True) for folder in private]
-        binds += caches
+        binds += others
         binds += _binds_in_place(read_only)
-        binds += [(str(each.path), str(each.path), each.is_writable) for each in folders]
-        hiding, shown = mounts.paths_of(private), {*read_only, *layers, *(each.path for each in folders)}
+        in_place = [Path(target) for source, target, _ in others if source == target]
+        hiding, shown = mounts.paths_of(private), {*read_only, *layers, *in_place}
         user_settings, self.omitted_filters = gitconfig.user_settings(
             mounts.home(), lambda line: self._can_run(line, hiding, shown)
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import shlex
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
-from fairlead.shell.layer import Box, BoxSettings, Change, Changes, Entry, Layer, Limits, View
+from fairlead.shell.layer import NO_PROGRAM, Box, Change, Changes, Entry, Layer, Limits, ProgramBox, View
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.process import GRACE, kill_all, signal_group
 from fairlead.shell.services.errors import ServiceError
@@ -56,9 +57,8 @@ class ServiceProcess:
         folder: Path,
         view: View,
         limits: Limits,
-        programs: Sequence[Path] = (),
+        program: ProgramBox = NO_PROGRAM,
         network: Network = NO_NETWORK,
-        own: BoxSettings | None = None,
     ) -> "ServiceProcess":
         """Starts a program in a folder.
 
@@ -66,7 +66,7 @@ class ServiceProcess:
             argv: the program and its arguments.
             folder: its current folder.
             view: the files that it sees in the sandbox.
-            programs, network, own: see `Layer.open`.
+            program, network: see `Layer.open`.
 
         Raises:
             ServiceError: it cannot be started.
@@ -83,8 +83,7 @@ class ServiceProcess:
                 limits=limits,
                 network=network,
                 background=True,
-                programs=programs,
-                own=own,
+                program=program,
             )
             try:
                 process = await _spawn(box, mirror.descriptors if mirror is not None else ())
@@ -99,7 +98,7 @@ class ServiceProcess:
         finally:
             if mirror is not None:
                 mirror.close_inherited()
-        return cls(process, box, mirror, lambda name: layer.roots.relative(folder / name))
+        return cls(process, box, mirror, lambda name: layer.roots.relative(Path(os.path.normpath(folder / name))))
 
     async def show(self, changes: Mapping[str, bytes | None]) -> None:
         """Shows it files in the sandbox. See `Mirror.apply`."""

@@ -1,0 +1,258 @@
+"""A connection to a tool server, over the SDK of MCP in both of its revisions.
+
+The SDK's contexts must be left by the task that entered them, so each connection has a task of its own.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import fairlead
+from fairlead.display import shorten
+from fairlead.json_values import is_object
+from fairlead.tool_servers.pipes import ServerFailed
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client._transport import TransportStreams
+    from mcp.client.session import ClientRequestContext
+    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+
+log = logging.getLogger(__name__)
+
+START_SECONDS = 60.0
+"""How long a server may take until it can be used."""
+LIST_SECONDS = 30.0
+MAX_PAGES, MAX_TOOLS = 50, 500
+MAX_SCHEMA, MAX_DESCRIPTION = 50_000, 10_000
+"""The longest schema of a tool's input as JSON and the longest description that are used, in characters."""
+_MAX_REASON = 300
+_CLOSED = "Connection closed"
+"""What the SDK says with its code for this, which servers use for other errors."""
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+Elicit = Callable[["ElicitRequestParams"], Awaitable["ElicitResult"]]
+Transport = Callable[[], "AbstractAsyncContextManager[TransportStreams]"]
+
+
+class ToolRefused(Exception):
+    """The server answered a call with an error of the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    """The JSON Schema of its input."""
+    title: str = ""
+    reads_only: bool = False
+    """What the server claims."""
+    is_destructive: bool = False
+    """What the server claims, or MCP's default for a tool that does not only read."""
+
+
+class Connection:
+    """An open connection."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        on_tools_changed: Callable[[], None],
+        elicit: Elicit,
+    ) -> None:
+        """
+        Args:
+            transport: opens the streams of messages.
+            on_tools_changed: called when the server says that its tools have changed.
+            elicit: asks the user what the server wants to know.
+        """
+        self._transport, self._on_tools_changed, self._elicit = transport, on_tools_changed, elicit
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._client: Client | None = None
+
+    @property
+    def instructions(self) -> str:
+        return (self._client.instructions or "") if self._client is not None else ""
+
+    @property
+    def version(self) -> str:
+        """The revision of MCP; empty before the connection is open."""
+        return self._client.protocol_version if self._client is not None else ""
+
+    async def open(self, seconds: float = START_SECONDS) -> None:
+        """Connects. Call it once.
+
+        Raises:
+            ServerFailed: the server did not answer in time, or as MCP says.
+        """
+        ready = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live(ready))
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(ready)
+        except TimeoutError:
+            await self.close()
+            raise ServerFailed(f"it did not answer within {seconds:.0f} s") from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Ends the connection, but not the server's process."""
+        self._closing.set()
+        if self._task is not None:
+            done, _ = await asyncio.wait({self._task}, timeout=2)
+            if not done:
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=2)
+
+    async def list_tools(self) -> list[ListedTool]:
+        """The tools that the server offers. Leaves out tools that no model can use.
+
+        Raises:
+            ServerFailed: it does not list them.
+        """
+        found: list[ListedTool] = []
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                cursor = None
+                for _ in range(MAX_PAGES):
+                    page = await self._connected.list_tools(cursor=cursor, cache_mode="bypass")
+                    found += filter(None, map(_listed, page.tools))
+                    cursor = page.next_cursor
+                    if cursor is None or len(found) > MAX_TOOLS:
+                        break
+        except TimeoutError as error:
+            raise ServerFailed(f"it did not list its tools within {LIST_SECONDS:.0f} s") from error
+        except Exception as error:
+            raise ServerFailed(f"it did not list its tools: {reason_of(error)}") from error
+        return found[:MAX_TOOLS]
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], seconds: float, on_progress: Progress
+    ) -> "CallToolResult":
+        """Calls a tool. If the caller is cancelled, the server is told.
+
+        Args:
+            seconds: how long it may take without a sign of progress.
+
+        Raises:
+            ToolRefused: the server answered with an error.
+            TimeoutError: it did not answer in time.
+            ServerFailed: it ended, or answered what MCP does not allow.
+        """
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  with the SDK
+        from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415
+
+        async with asyncio.timeout(seconds) as limit:
+
+            async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                limit.reschedule(asyncio.get_running_loop().time() + seconds)
+                await on_progress(progress, total, message)
+
+            try:
+                return await self._connected.call_tool(name, arguments, progress_callback=progressed)
+            except MCPError as error:
+                if (error.code, error.message) == (CONNECTION_CLOSED, _CLOSED):
+                    raise ServerFailed("it ended during the call") from error
+                raise ToolRefused(error.message) from error
+            except Exception as error:
+                raise ServerFailed(reason_of(error)) from error
+
+    @property
+    def _connected(self) -> "Client":
+        if self._client is None:
+            raise ServerFailed("it is not connected")
+        return self._client
+
+    async def _live(self, ready: "asyncio.Future[None]") -> None:
+        """Keeps the connection open until it is closed."""
+        from mcp import Client  # noqa: PLC0415  slow to import, and rarely needed
+        from mcp_types import Implementation  # noqa: PLC0415
+
+        info = Implementation(name="fairlead", title="Fairlead", version=fairlead.__version__)
+        try:
+            async with Client(
+                self._transport(),
+                client_info=info,
+                elicitation_callback=self._on_elicit,
+                message_handler=self._on_message,
+                cache=None,
+            ) as client:
+                self._client = client
+                ready.set_result(None)
+                listening = asyncio.create_task(self._listen(client))
+                try:
+                    await self._closing.wait()
+                finally:
+                    listening.cancel()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(ServerFailed(reason_of(error)))
+            elif not isinstance(error, Exception | asyncio.CancelledError):
+                raise
+        finally:
+            self._client = None
+
+    async def _listen(self, client: "Client") -> None:
+        """Waits for changes of the tools, which servers of the newer revision do not announce otherwise."""
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415
+
+        tools = client.server_capabilities.tools
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and tools.list_changed:
+            with suppress(Exception):  # without it, changes are noticed when the server starts again
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _ in changes:
+                        self._on_tools_changed()
+
+    async def _on_message(self, message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._on_tools_changed()
+
+    async def _on_elicit(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
+        return await self._elicit(params)
+
+
+def _listed(tool: Any) -> ListedTool | None:
+    """A tool of the SDK; None if no model can use it."""
+    schema = tool.input_schema
+    try:
+        if not is_object(schema) or len(json.dumps(schema)) > MAX_SCHEMA or not tool.name.strip():
+            return None
+    except (ValueError, RecursionError):
+        return None
+    hints = tool.annotations
+    reads_only = bool(hints is not None and hints.read_only_hint)
+    destructive = hints.destructive_hint if hints is not None else None
+    return ListedTool(
+        tool.name,
+        (tool.description or "")[:MAX_DESCRIPTION],
+        schema,
+        tool.title or (hints.title if hints is not None and hints.title else ""),
+        reads_only,
+        not reads_only and destructive is not False,
+    )
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error of the SDK says, in one line. It may be in several groups."""
+    first = next(_leaves(error), error)
+    if isinstance(first, ServerFailed):
+        return str(first)
+    return shorten(str(first).partition("\n")[0] or type(first).__name__, _MAX_REASON)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _leaves(each)
+    else:
+        yield error

@@ -1,0 +1,73 @@
+"""What starts a tool server, or where it is, and what it may use."""
+
+import hashlib
+import json
+import shlex
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fairlead.shell.network import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder outside of the workspace that a server sees."""
+
+    path: str
+    """May contain variables."""
+    is_writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool server of the user's settings or of a file in the workspace.
+
+    All texts but the name may contain variables (`variables.py`).
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    """The program and its arguments; empty for a remote server."""
+    url: str = ""
+    """The address of a remote server; empty for a local one."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables."""
+    variables_file: str = ""
+    """A file with more of them; empty: none."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent with each request to a remote server."""
+    folder: str = ""
+    """Where a local server starts; empty: in the first folder of the workspace."""
+    hosts: tuple[Service, ...] = ()
+    """What a local server reaches over the network."""
+    folders: tuple[Folder, ...] = ()
+    seconds: int = 300
+    """How long a call may take without a sign of progress."""
+    disabled_tools: frozenset[str] = frozenset()
+    is_enabled: bool = True
+    defined_in: Path | None = None
+    """The file in the workspace; None: the user's settings."""
+    inputs: tuple[tuple[str, str, bool], ...] = ()
+    """What the user is asked for, as (id, question, whether it is a secret)."""
+
+    @property
+    def is_remote(self) -> bool:
+        return bool(self.url)
+
+    @property
+    def text(self) -> str:
+        """The whole command line, or the address."""
+        return self.url or shlex.join(self.command)
+
+    @property
+    def has_effects_outside(self) -> bool:
+        """Whether its calls can do something that nobody reviews."""
+        return self.is_remote or bool(self.hosts) or any(folder.is_writable for folder in self.folders)
+
+    @property
+    def digest(self) -> str:
+        """Identifies everything that decides what it is and may use."""
+        given = asdict(self)
+        for name in ("is_enabled", "disabled_tools", "seconds"):
+            del given[name]
+        return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()

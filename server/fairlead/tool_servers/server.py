@@ -1,0 +1,231 @@
+"""One running tool server: it sees the files as proposed, and what a call writes is proposed."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fairlead.agent.tool import RunningCall
+from fairlead.errors import ToolError
+from fairlead.shell.layer import Changes, Entry
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.tool_servers.connection import Connection, ListedTool, Transport
+from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.elicitation import MAX_QUESTIONS, Ask, elicited
+from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
+from fairlead.tool_servers.results import Answer, answer_of
+from fairlead.uncancelled import finish_uncancelled
+
+if TYPE_CHECKING:
+    from mcp_types import ElicitRequestParams, ElicitResult
+
+MAX_PROGRESS = 200
+"""How many reports of progress of one call the user sees."""
+
+
+class Folder(Protocol):
+    """A folder of the workspace, as a server sees it."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def proposed(self) -> Mapping[str, Entry | None]:
+        """The files that differ from the disk, by path relative to `root`; None: there is no file."""
+        ...
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether a server must not see a file, given by its path relative to `root`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The process of a local server, and what it sees."""
+
+    process: ServiceProcess
+    start_folder: Path
+    folders: Sequence[Folder]
+    seen: Sequence[SeenFiles]
+    """For each of the folders."""
+
+    async def update(self) -> None:
+        """Shows the server the files that have changed since the last call."""
+        for folder, seen in zip(self.folders, self.seen, strict=True):
+            proposed = folder.proposed()
+            changes = await asyncio.to_thread(seen.changes, proposed, on_disk=not self.process.is_sandboxed)
+            await self.process.show({self._name(folder.root, each.name): each.data for each in changes})
+
+    def _name(self, root: Path, name: str) -> str:
+        """The path of a file relative to the folder in which the server started."""
+        return os.path.relpath(root / name, self.start_folder)
+
+
+Propose = Callable[[Changes, RunningCall], Awaitable[Sequence[str]]]
+"""Proposes what a server wrote during or after a call. Returns lines for the model."""
+
+
+class RunningServer:
+    """A server that is connected.
+
+    Args:
+        box: None for a remote server.
+        pipes: those of the box's process.
+        ask: asks the user, given the call.
+        on_use: called after each call.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        transport: Transport,
+        box: Box | None,
+        pipes: Pipes | None,
+        propose: Propose,
+        ask: Callable[[RunningCall], Ask],
+        on_use: Callable[["RunningServer"], None],
+        output: Output,
+    ) -> None:
+        self.definition, self.output = definition, output
+        self._box, self._pipes, self._propose, self._ask, self._on_use = box, pipes, propose, ask, on_use
+        self.tools_changed = False
+        """Whether the server has said so since the last `list_tools`."""
+        self.has_failed = False
+        self.connection = Connection(transport, self._note_tools_changed, self._elicit)
+        self._calls: list[RunningCall] = []
+        self._last_call: RunningCall | None = None
+        self._questions = 0
+        self._files = asyncio.Lock()
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._ending is None
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._calls)
+
+    async def open(self) -> None:
+        """See `Connection.open`."""
+        with self._naming_reason():
+            await self.connection.open()
+
+    async def list_tools(self) -> list[ListedTool]:
+        """See `Connection.list_tools`."""
+        self._expect()
+        self.tools_changed = False
+        with self._naming_reason():
+            return await self.connection.list_tools()
+
+    async def call(
+        self, tool: ListedTool, arguments: dict[str, Any], call: RunningCall
+    ) -> tuple[Answer, Sequence[str]]:
+        """Calls a tool. Returns its answer, and lines about what it wrote.
+
+        If the caller is cancelled, a server that may have begun to write ends, and what it wrote is discarded.
+
+        Raises:
+            ToolRefused, TimeoutError, ServerFailed: as `Connection.call`.
+            ToolError: its files cannot be read or shown.
+        """
+        with self._calling(call):
+            await finish_uncancelled(self._show_files())
+            self._last_call = call
+            self._expect()
+            try:
+                with self._naming_reason():
+                    result = await self.connection.call(
+                        tool.name, arguments, self.definition.seconds, self._progress_of(call)
+                    )
+            except asyncio.CancelledError:
+                if self._box is not None and not tool.reads_only:
+                    self._last_call = None
+                    self.start_ending()
+                raise
+            except ServerFailed:
+                await finish_uncancelled(self.start_ending())  # proposes what it wrote
+                raise
+            return answer_of(result), await finish_uncancelled(self._take_changes(call))
+
+    def start_ending(self) -> asyncio.Task[None]:
+        """See `Pooled`."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end())
+        return self._ending
+
+    async def _end(self) -> None:
+        with contextlib.suppress(ToolError):  # what it wrote since the last call is lost
+            if self._last_call is not None and self._box is not None:
+                await self._take_changes(self._last_call)
+        await self.connection.close()
+        if self._box is not None:
+            stdin = self._box.process.process.stdin
+            if stdin is not None:
+                stdin.close()  # asks the server to exit (MCP, "Shutdown")
+            await self._box.process.end()
+
+    async def _show_files(self) -> None:
+        if self._box is not None:
+            if self._last_call is not None:
+                await self._take_changes(self._last_call)
+            async with self._files:
+                await self._box.update()
+
+    async def _take_changes(self, call: RunningCall) -> Sequence[str]:
+        if self._box is None:
+            return ()
+        async with self._files:
+            changes = await self._box.process.take_changes()
+            if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):
+                return ()
+            return await self._propose(changes, call)
+
+    @contextlib.contextmanager
+    def _calling(self, call: RunningCall) -> Generator[None]:
+        self._calls.append(call)
+        self._questions = 0
+        try:
+            yield
+        finally:
+            self._calls.remove(call)
+            self._on_use(self)
+
+    @contextlib.contextmanager
+    def _naming_reason(self) -> Generator[None]:
+        """Replaces what the SDK says about a closed connection by what closed it."""
+        try:
+            yield
+        except ServerFailed as error:
+            reason = self._pipes.end_reason if self._pipes is not None else ""
+            raise ServerFailed(reason or str(error)) from error
+
+    def _expect(self) -> None:
+        if self._pipes is not None:
+            self._pipes.expect()
+
+    def _note_tools_changed(self) -> None:
+        self.tools_changed = True
+
+    def _progress_of(self, call: RunningCall) -> Callable[[float, float | None, str | None], Awaitable[None]]:
+        reports = 0
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal reports
+            reports += 1
+            if reports <= MAX_PROGRESS:
+                amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+                call.output(f"{message} ({amount})\n" if message else f"{amount}\n")
+
+        return report
+
+    async def _elicit(self, params: "ElicitRequestParams") -> "ElicitResult":
+        from mcp_types import ElicitResult  # noqa: PLC0415  with the SDK
+
+        self._questions += 1
+        if not self._calls or self._questions > MAX_QUESTIONS:
+            return ElicitResult(action="cancel")
+        return await elicited(self.definition.name, params, self._ask(self._calls[-1]))

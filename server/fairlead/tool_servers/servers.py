@@ -1,0 +1,444 @@
+"""The tool servers of a session: started when they are needed, ended when they are not."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from fairlead.agent.tool import RunningCall
+from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
+from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate, NotAllowed
+from fairlead.gate.request import StartServer
+from fairlead.sentences import Sentence
+from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
+from fairlead.shell.network import Network
+from fairlead.shell.services.errors import ServiceError
+from fairlead.shell.services.pool import ServicePool
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.tool_servers.connection import ListedTool
+from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.elicitation import Ask
+from fairlead.tool_servers.known import KnownServers, tool_digest
+from fairlead.tool_servers.names import tool_names
+from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
+from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
+from fairlead.tool_servers.results import Answer
+from fairlead.tool_servers.server import Box, Folder, Propose, RunningServer
+from fairlead.tool_servers.variables import Values, expanded
+from fairlead.workspace.paths import Roots, real_path
+
+log = logging.getLogger(__name__)
+
+MAX_FAILURES = 3
+"""How often a server may fail in a session before it is started only at the user's request."""
+
+State = Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What the user sees of a server."""
+
+    definition: Definition
+    state: State
+    problem: str
+    """Why it cannot be used; empty if it can."""
+    output: str
+    """The last lines that it wrote beside its messages."""
+    tools: Sequence[ListedTool]
+    """Those that the model may see, and those that are switched off."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that the model may call."""
+
+    name: str
+    """As the model names it."""
+    server: str
+    tool: ListedTool
+    digest: str
+    """Identifies the server's definition and the tool as the model sees it."""
+    has_effects_outside: bool
+
+
+class Workspace(Protocol):
+    """What the servers need from their session."""
+
+    @property
+    def roots(self) -> Roots: ...
+
+    @property
+    def folders(self) -> Sequence[Folder]: ...
+
+    @property
+    def gate(self) -> Gate: ...
+
+    def limits(self) -> Limits:
+        """The resources that a server may use."""
+        ...
+
+    async def layer(self) -> Layer:
+        """The layer that the servers run in. Raises ToolError if it cannot be made."""
+        ...
+
+    async def view(self, layer: Layer) -> View:
+        """The files that a server sees in this layer at its start."""
+        ...
+
+    @property
+    def propose(self) -> Propose: ...
+
+    def ask(self, call: RunningCall) -> Ask:
+        """Asks the user, for a call."""
+        ...
+
+
+@dataclass
+class _Known:
+    """What is known about one server of the session."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    running: RunningServer | None = None
+    is_starting: bool = False
+    failures: int = 0
+    problem: str = ""
+    """Why it is not running, if it failed or may not start."""
+    is_refused: bool = False
+    """Whether the user did not allow it."""
+    output: Output = field(default_factory=Output)
+
+
+def no_answer(server: str, name: str) -> str | None:
+    """Nobody has answered for an input."""
+    return None
+
+
+class ToolServers:
+    """The tool servers of one session.
+
+    Args:
+        definitions: returns the servers by name.
+        answer: returns what the user has answered for an input of a server; None: not yet.
+        pool: limits the local servers of all sessions, and stops idle ones.
+        on_change: called when the status of a server has changed.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        definitions: Callable[[], Mapping[str, Definition]],
+        known: KnownServers,
+        pool: ServicePool,
+        answer: Callable[[str, str], str | None] = no_answer,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._workspace, self._definitions, self._known, self._pool = workspace, definitions, known, pool
+        self._answer, self._on_change = answer, on_change
+        self._states: dict[str, _Known] = {}
+        """By the digest of the definition, so that a changed one begins anew."""
+        self._closed = False
+        self._has_no_sandbox = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no server is defined."""
+        return not any(each.is_enabled for each in self._definitions().values())
+
+    async def prepare(self) -> None:
+        """Learns the tools of the servers that are used for the first time, and those of changed servers.
+
+        Ends the servers whose definitions are gone. A server that fails is left out; `statuses` says why.
+        """
+        definitions = [each for each in self._definitions().values() if each.is_enabled]
+        wanted = {each.digest for each in definitions}
+        for digest in [digest for digest in self._states if digest not in wanted]:
+            await self._end(self._states.pop(digest))
+        await asyncio.gather(*(self._learn(each) for each in definitions))
+
+    def tools(self) -> Sequence[OfferedTool]:
+        """The tools for the model, in a stable order: that of the definitions, then that of the server."""
+        offered = [
+            (definition, tool)
+            for definition in self._definitions().values()
+            if definition.is_enabled and not self._state(definition).is_refused
+            for tool in self._known.tools(definition.digest) or ()
+            if tool.name not in definition.disabled_tools
+        ]
+        names = tool_names((definition.name, tool.name) for definition, tool in offered)
+        return [
+            OfferedTool(
+                names[definition.name, tool.name],
+                definition.name,
+                tool,
+                f"{definition.digest} {tool_digest(tool)}",
+                definition.has_effects_outside or self._has_no_sandbox,
+            )
+            for definition, tool in offered
+        ]
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        """All servers that are defined, in their order."""
+        return [self._status(each) for each in self._definitions().values()]
+
+    async def call(
+        self, offered: OfferedTool, arguments: dict[str, Any], call: RunningCall
+    ) -> tuple[Answer, Sequence[str]]:
+        """Calls a tool, and starts its server if necessary. See `RunningServer.call`.
+
+        Raises:
+            ToolRefused, TimeoutError: as there.
+            ToolError: the server does not work, or the user did not allow it or the changed tool.
+        """
+        definition = self._definitions().get(offered.server)
+        if definition is None or not definition.is_enabled:
+            raise ToolError(f"The tool server {offered.server} is no longer there.")
+        server = await self._running(definition)
+        state = self._state(definition)
+        try:
+            if server.tools_changed:
+                await self._learn_from(server)
+            self._check_offered(definition, offered)
+            result = await server.call(offered.tool, arguments, call)
+        except ServerFailed as error:
+            self._note_end(definition, state, server, str(error))
+            await self._end(state)
+            raise self._failed(definition, state) from error
+        state.failures = 0
+        return result
+
+    async def restart(self, name: str) -> None:
+        """Ends a server and starts it again, whatever happened before. `statuses` says whether it works."""
+        definition = self._definitions().get(name)
+        if definition is None or not definition.is_enabled:
+            return
+        state = self._state(definition)
+        await self._end(state)
+        state.failures, state.problem, state.is_refused = 0, "", False
+        with contextlib.suppress(ToolError):
+            await self._learn_from(await self._running(definition))
+
+    async def aclose(self) -> None:
+        """Ends all servers."""
+        self._closed = True
+        await asyncio.gather(*(self._end(state) for state in self._states.values()))
+
+    def _state(self, definition: Definition) -> _Known:
+        return self._states.setdefault(definition.digest, _Known())
+
+    def _status(self, definition: Definition) -> ServerStatus:
+        state = self._state(definition)
+        shown: State = "stopped"
+        if not definition.is_enabled:
+            shown = "disabled"
+        elif state.is_starting:
+            shown = "starting"
+        elif state.running is not None and state.running.is_running:
+            shown = "running"
+        elif state.is_refused:
+            shown = "notAllowed"
+        elif state.problem:
+            shown = "failed"
+        tools = self._known.tools(definition.digest) or ()
+        return ServerStatus(definition, shown, state.problem, state.output.text, tools)
+
+    async def _learn(self, definition: Definition) -> None:
+        """Starts a server whose tools are not known, and asks about tools that have changed."""
+        state = self._state(definition)
+        is_known = self._known.tools(definition.digest) is not None
+        has_changed = state.running is not None and state.running.tools_changed
+        if (is_known and not has_changed) or state.is_refused or state.failures >= MAX_FAILURES:
+            return
+        with contextlib.suppress(ToolError):
+            await self._learn_from(await self._running(definition))
+
+    async def _learn_from(self, server: RunningServer) -> None:
+        """Takes over the tools of a running server. Asks the user if they differ from those that are known."""
+        definition = server.definition
+        found = await server.list_tools()
+        before = self._known.tools(definition.digest)
+        if before is None:
+            self._known.keep_tools(definition.digest, found)
+        elif changed := changed_tools(before, found):
+            action = StartServer(
+                definition.name, changed, self._workspace.roots.first.path, "sandboxed", digest_of(definition, found)
+            )
+            why = Sentence("The tool server {0} has changed its tools.", definition.name)
+            await self._workspace.gate.check(action, reasons=[why])
+            self._known.keep_tools(definition.digest, found)
+        elif before != found:  # some are gone
+            self._known.keep_tools(definition.digest, found)
+        self._on_change()
+
+    def _check_offered(self, definition: Definition, offered: OfferedTool) -> None:
+        """Raises ToolError if a tool is no longer what the model has seen."""
+        now = next(
+            (tool for tool in self._known.tools(definition.digest) or () if tool.name == offered.tool.name), None
+        )
+        if now is None:
+            raise ToolError(f"The tool server {definition.name} no longer has the tool {offered.tool.name}.")
+        if now != offered.tool:
+            raise ToolError(
+                f"The tool {offered.tool.name} of {definition.name} has changed since this run began, so it was not "
+                "called. The next run can use it."
+            )
+
+    async def _running(self, definition: Definition) -> RunningServer:
+        """The running server; starts it if necessary.
+
+        Raises:
+            ToolError: it cannot be used.
+        """
+        state = self._state(definition)
+        async with state.lock:
+            server = state.running
+            if server is not None and not server.is_running:
+                await server.start_ending()
+                self._pool.remove(server)
+                state.running = server = None
+            if server is None:
+                server = await self._start(definition, state)
+            elif not definition.is_remote:
+                self._pool.note_use(server)
+            return server
+
+    async def _start(self, definition: Definition, state: _Known) -> RunningServer:
+        if self._closed:
+            raise ToolError("The session has ended.")
+        if state.is_refused:
+            raise ToolError(f"The user did not allow the tool server {definition.name}.")
+        if state.failures >= MAX_FAILURES:
+            raise self._failed(definition, state)
+        state.is_starting = True
+        self._on_change()
+        try:
+            return await self._start_allowed(definition, state)
+        except NotAllowed as error:
+            state.is_refused, state.problem = True, str(error)
+            raise
+        except (ServerFailed, ServiceError, ToolError) as error:
+            self._note_failure(definition, state, str(error))
+            raise self._failed(definition, state) from error
+        finally:
+            state.is_starting = False
+            self._on_change()
+
+    async def _start_allowed(self, definition: Definition, state: _Known) -> RunningServer:
+        roots = self._workspace.roots
+        layer = await self._workspace.layer()
+        self._has_no_sandbox = layer.where == "workspace"
+        await self._allow(definition, layer)
+        values = Values(roots.first.path, Path.home(), os.environ.get, lambda name: self._answer(definition.name, name))
+        known = expanded(definition, values)
+        state.output = Output()
+        async with self._pool.slot():
+            server = await self._start_local(definition, known, layer, state)
+            try:
+                await server.open()
+            except BaseException:
+                await asyncio.shield(server.start_ending())
+                raise
+            state.running, state.problem = server, ""
+            self._pool.add(server)
+        return server
+
+    async def _start_local(
+        self, definition: Definition, known: Definition, layer: Layer, state: _Known
+    ) -> RunningServer:
+        workspace = self._workspace
+        folder = workspace.roots.first.path / known.folder
+        program = _find(known.command[0], folder)
+        seen = [SeenFiles(each.root, ("",), each.proposed(), each.is_hidden) for each in workspace.folders]
+        for each in seen:  # the first search, before the server starts, so that no later change is missed
+            await asyncio.to_thread(each.changes, None, on_disk=True)
+        own = BoxSettings(
+            variables=dict(known.variables),
+            folders=[ShownFolder(_folder(each.path), each.is_writable) for each in known.folders],
+        )
+        process = await ServiceProcess.start(
+            [program, *known.command[1:]],
+            layer,
+            folder,
+            await workspace.view(layer),
+            workspace.limits(),
+            ProgramBox([] if definition.defined_in is not None else [Path(program)], own),
+            Network(services=frozenset(known.hosts)),
+        )
+        box = Box(process, folder, workspace.folders, seen)
+        server: RunningServer
+        pipes = Pipes(process.process, state.output, lambda reason: self._ended(definition, server, reason))
+        server = RunningServer(
+            definition, pipes.streams, box, pipes, workspace.propose, workspace.ask, self._pool.note_use, state.output
+        )
+        return server
+
+    def _ended(self, definition: Definition, server: RunningServer, reason: str) -> None:
+        """A server can no longer answer."""
+        if server.is_running and not self._closed:
+            state = self._state(definition)
+            if state.running is server:
+                self._note_end(definition, state, server, reason)
+            server.start_ending()
+            self._on_change()
+
+    async def _allow(self, definition: Definition, layer: Layer) -> None:
+        """Asks the user if a definition is the workspace's, or if there is no sandbox.
+
+        Raises:
+            NotAllowed: it must not start.
+        """
+        is_outside = layer.where == "workspace" and not definition.is_remote
+        digest = f"{definition.digest}{' outside' if is_outside else ''}"
+        if (definition.defined_in is None and not is_outside) or self._known.is_allowed(digest):
+            return
+        action = StartServer(
+            definition.name, escape_invisible(definition.text), layer.roots.first.path, layer.where, digest
+        )
+        await self._workspace.gate.check(action, reasons=[*about(definition, is_outside=is_outside), STAYS_ALLOWED])
+        self._known.allow(digest)
+
+    def _note_end(self, definition: Definition, state: _Known, server: RunningServer, reason: str) -> None:
+        """Notes that a running server has failed, which both its pipes and its call may notice."""
+        if not server.has_failed:
+            server.has_failed = True
+            self._note_failure(definition, state, reason)
+
+    def _note_failure(self, definition: Definition, state: _Known, reason: str) -> None:
+        log.warning("the tool server %s failed: %s", definition.name, reason)
+        state.failures += 1
+        state.problem = reason
+
+    def _failed(self, definition: Definition, state: _Known) -> ToolError:
+        last = state.output.last_line
+        said = f" Its last output: {escape_to_one_line(last)}" if last else ""
+        again = " It is not started again until the user restarts it." if state.failures >= MAX_FAILURES else ""
+        problem = end_sentence(state.problem)
+        return ToolError(f"The tool server {definition.name} failed: {problem}{said}{again}")
+
+    async def _end(self, state: _Known) -> None:
+        async with state.lock:
+            server, state.running = state.running, None
+            if server is not None:
+                await server.start_ending()
+                self._pool.remove(server)
+        self._on_change()
+
+
+def _folder(path: str) -> Path:
+    return real_path(os.path.expanduser(path))
+
+
+def _find(program: str, folder: Path) -> str:
+    """The path of a program. Raises ServerFailed if there is none."""
+    name = os.path.expanduser(program)
+    found = str(folder / name) if "/" in name else shutil.which(name)
+    if found is None or not os.path.isfile(found):
+        raise ServerFailed(f"the program {program} was not found")
+    return found

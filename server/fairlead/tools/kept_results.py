@@ -1,0 +1,28 @@
+"""The whole texts of results that were too long for the model, which reads the rest with `read_file`."""
+
+from collections import OrderedDict
+
+PREFIX = "tool-result:"
+MAX_KEPT_CHARS = 20_000_000
+"""In all. The oldest are forgotten first."""
+
+
+class KeptResults:
+    """The kept results of one session, by the paths under which `read_file` finds them."""
+
+    def __init__(self) -> None:
+        self._texts = OrderedDict[str, str]()
+        self._count = 0
+
+    def keep(self, text: str) -> str:
+        """Keeps a text. Returns its path."""
+        self._count += 1
+        path = f"{PREFIX}{self._count}"
+        self._texts[path] = text
+        while len(self._texts) > 1 and sum(map(len, self._texts.values())) > MAX_KEPT_CHARS:
+            self._texts.popitem(last=False)
+        return path
+
+    def get(self, path: str) -> str | None:
+        """The text at a path; None if there is none."""
+        return self._texts.get(path.strip())
