@@ -95,7 +95,7 @@ async def test_changes_by_a_command_are_proposed_under_its_step(workspace: Path,
         files = client.last("agent/edits")["files"]
         assert all(file["itemIds"] == ["1"] for file in files)
         results = client.results()
-        assert "proposed for review: style.py (+1 -1)" in results[1]
+        assert "Proposed for review: style.py (+1 -1)" in results[1]
         assert "only later commands see them: build/." in results[2]
         assert not any("only later commands see them" in result for result in results[3:]), "reported once"
         assert results[5].startswith("out\n"), "files that Git ignores stay for the next command"

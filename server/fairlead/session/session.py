@@ -39,7 +39,7 @@ from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
-from fairlead.session.tool_servers import ToolServersWorkspace, tool_policy
+from fairlead.session.tool_servers import Definitions, ToolServersWorkspace, tool_policy
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
@@ -107,7 +107,7 @@ class Session:
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
-            lambda: context.settings.mcp_servers,
+            Definitions(self.files, context),
             context.known_servers,
             context.tool_server_pool,
         )

@@ -4,9 +4,12 @@ import hashlib
 import json
 import shlex
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fairlead.shell.network import Service
+
+CALL_SECONDS = 300
+CONTAINERS = ("docker", "podman", "nerdctl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,12 @@ class Definition:
     """Sent with each request to a remote server."""
     folder: str = ""
     """Where a local server starts; empty: in the first folder of the workspace."""
+    is_sandboxed: bool = True
+    """Whether a local server runs in the sandbox, as far as there is one."""
     hosts: tuple[Service, ...] = ()
     """What a local server reaches over the network."""
     folders: tuple[Folder, ...] = ()
-    seconds: int = 300
+    seconds: int = CALL_SECONDS
     """How long a call may take without a sign of progress."""
     disabled_tools: frozenset[str] = frozenset()
     is_enabled: bool = True
@@ -55,6 +60,11 @@ class Definition:
         return bool(self.url)
 
     @property
+    def is_boxed(self) -> bool:
+        """Whether it runs in the sandbox if there is one. A container is run by a daemon outside of every sandbox."""
+        return bool(self.command) and self.is_sandboxed and PurePath(self.command[0]).stem not in CONTAINERS
+
+    @property
     def text(self) -> str:
         """The whole command line, or the address."""
         return self.url or shlex.join(self.command)
@@ -62,7 +72,7 @@ class Definition:
     @property
     def has_effects_outside(self) -> bool:
         """Whether its calls can do something that nobody reviews."""
-        return self.is_remote or bool(self.hosts) or any(folder.is_writable for folder in self.folders)
+        return not self.is_boxed or bool(self.hosts) or any(folder.is_writable for folder in self.folders)
 
     @property
     def digest(self) -> str:

@@ -13,6 +13,7 @@ from fairlead.tool_servers.variables import names_in
 
 STAYS_ALLOWED = Sentence("If you allow it, it may start again until its definition changes.")
 NO_SANDBOX = Sentence("There is no sandbox, so it runs with your permissions.")
+OUTSIDE = Sentence("It runs outside the sandbox, with your permissions.")
 
 
 def about(definition: Definition, *, is_outside: bool) -> Iterator[str]:
@@ -22,7 +23,7 @@ def about(definition: Definition, *, is_outside: bool) -> Iterator[str]:
             "The workspace's {0} defines this tool server, {1}.", definition.defined_in.name, definition.name
         )
     if is_outside:
-        yield NO_SANDBOX
+        yield NO_SANDBOX if definition.is_boxed else OUTSIDE
     variables, _ = names_in(definition)
     names = [*variables, *(name for name, _ in definition.variables)]
     if names:

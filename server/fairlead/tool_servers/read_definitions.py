@@ -11,7 +11,7 @@ from fairlead.gate.tool_rules import SEPARATOR
 from fairlead.json_reader import WrongValue, read
 from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.shell.network import BadService, Service
-from fairlead.tool_servers.definition import Definition, Folder
+from fairlead.tool_servers.definition import CALL_SECONDS, Definition, Folder
 
 MAX_SERVERS = 100
 MAX_NAME = 60
@@ -32,6 +32,7 @@ class _Server(TypedDict):
     enabled: NotRequired[bool]
     disabledTools: NotRequired[list[str]]
     timeoutSeconds: NotRequired[int]
+    sandbox: NotRequired[bool]
     hosts: NotRequired[list[str]]
     folders: NotRequired[Mapping[str, Literal["read", "write"]]]
 
@@ -102,9 +103,10 @@ def _definition(name: str, value: Any, path: str, defined_in: Path | None) -> De
         variables_file=given.get("envFile", ""),
         headers=tuple(given.get("headers", {}).items()),
         folder=given.get("cwd", ""),
+        is_sandboxed=given.get("sandbox", True),
         hosts=tuple(_host(text, f"{path}.hosts") for text in given.get("hosts", ())),
         folders=tuple(Folder(each, access == "write") for each, access in given.get("folders", {}).items()),
-        seconds=max(1, given.get("timeoutSeconds", Definition.seconds)),
+        seconds=max(1, given.get("timeoutSeconds", CALL_SECONDS)),
         disabled_tools=frozenset(given.get("disabledTools", ())),
         is_enabled=not given.get("disabled", False) and given.get("enabled", True),
         defined_in=defined_in,

@@ -81,12 +81,19 @@ class Workspace(Protocol):
     @property
     def gate(self) -> Gate: ...
 
+    @property
+    def has_sandbox(self) -> bool: ...
+
     def limits(self) -> Limits:
         """The resources that a server may use."""
         ...
 
     async def layer(self) -> Layer:
         """The layer that the servers run in. Raises ToolError if it cannot be made."""
+        ...
+
+    def direct(self) -> Layer:
+        """The workspace itself as a layer."""
         ...
 
     async def view(self, layer: Layer) -> View:
@@ -145,7 +152,6 @@ class ToolServers:
         self._states: dict[str, _Known] = {}
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
-        self._has_no_sandbox = False
 
     @property
     def is_empty(self) -> bool:
@@ -179,7 +185,7 @@ class ToolServers:
                 definition.name,
                 tool,
                 f"{definition.digest} {tool_digest(tool)}",
-                definition.has_effects_outside or self._has_no_sandbox,
+                definition.has_effects_outside or not self._workspace.has_sandbox,
             )
             for definition, tool in offered
         ]
@@ -332,8 +338,7 @@ class ToolServers:
 
     async def _start_allowed(self, definition: Definition, state: _Known) -> RunningServer:
         roots = self._workspace.roots
-        layer = await self._workspace.layer()
-        self._has_no_sandbox = layer.where == "workspace"
+        layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
         await self._allow(definition, layer)
         values = Values(roots.first.path, Path.home(), os.environ.get, lambda name: self._answer(definition.name, name))
         known = expanded(definition, values)
