@@ -16,6 +16,7 @@ from fairlead.json_reader import to_json
 from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_tool_servers import tool_servers
 from fairlead.models.common.models_list import ListedModel
 from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
@@ -33,6 +34,7 @@ from fairlead.wire import protocol as wire
 from protocol.examples import (
     A_CHECK,
     A_USAGE,
+    SERVER_STATUSES,
     a_plan,
     a_plan_state,
     a_session_record,
@@ -201,6 +203,7 @@ def requests() -> Iterator[Golden]:
     )
     tried: wire.TryResult = {"model": "模型-1", "works": False, "message": said, "error": unknown}
     yield _answers("models.try.result", wire.TRY_MODEL, tried)
+    yield from _tool_servers()
     yield _asks("trust.params", wire.TRUST, {"trusted": True})
     yield _asks("edits.inFile.params", wire.CHANGES_IN_FILE, {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"})
     change: wire.ChangeInFileWire = {
@@ -216,6 +219,14 @@ def requests() -> Iterator[Golden]:
         "count": 2,
     }
     yield _answers("edits.inFile.result", wire.CHANGES_IN_FILE, {"version": 7, "changes": [change]})
+
+
+def _tool_servers() -> Iterator[Golden]:
+    running, stopped = tool_servers(SESSION, SERVER_STATUSES), tool_servers(None, SERVER_STATUSES[1:])
+    yield _asks("toolServers.list.params", wire.TOOL_SERVERS_LIST, {"sessionId": SESSION})
+    yield _answers("toolServers.list.result", wire.TOOL_SERVERS_LIST, stopped)
+    yield _asks("toolServers.restart.params", wire.TOOL_SERVERS_RESTART, {"sessionId": SESSION, "server": "筆記"})
+    yield _answers("toolServers.restart.result", wire.TOOL_SERVERS_RESTART, running)
 
 
 def _checks() -> Iterator[Golden]:

@@ -27,6 +27,10 @@ from fairlead.session.record.document import (
     WorkOutside,
 )
 from fairlead.session.record.document import Verification as Verified
+from fairlead.shell.network import Service
+from fairlead.tool_servers.connection import ListedTool
+from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.status import ServerStatus
 from protocol.golden import FOLDER
 
 A_CHECK = CheckFinished(
@@ -45,6 +49,26 @@ A_CHECK = CheckFinished(
     "fails without src/問候.py, line 4.",
 )
 A_PLAN_UPDATE = PlanUpdate((PlanItem("2", "翻譯問候語 👋", "in_progress", check="pytest -q"),), (("2", "failed"),))
+SERVER_STATUSES = (
+    ServerStatus(
+        Definition(
+            "筆記",
+            ("notes-server", "${workspaceFolder}", "問候"),
+            hosts=(Service("api.example.com", 443),),
+            disabled_tools=frozenset({"remove"}),
+        ),
+        "failed",
+        "it ended during the call",
+        "讀取 notes\nkilled",
+        (
+            ListedTool("search", "Finds notes: 問候 👋", {"type": "object"}, "Find Notes", reads_only=True),
+            ListedTool("remove", "", {"type": "object"}, is_destructive=True),
+        ),
+    ),
+    ServerStatus(
+        Definition("docs", url="https://docs.example.com/mcp", defined_in=FOLDER / ".mcp.json"), "stopped", "", "", ()
+    ),
+)
 A_USAGE = Usage(requests=2, input_tokens=310, cache_read_tokens=9000, cache_write_tokens=412, output_tokens=88)
 
 

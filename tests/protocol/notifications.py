@@ -13,9 +13,9 @@ from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.plan.manager import PlanReminder
-from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged
 from fairlead.session.evidence.recorder import Inferred
-from protocol.examples import A_CHECK, A_PLAN_UPDATE, A_USAGE, a_plan_state, a_smallest_set, proposals
+from protocol.examples import A_CHECK, A_PLAN_UPDATE, A_USAGE, SERVER_STATUSES, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = PlanReminder("Update your todos. In progress: #2: 翻譯問候語 👋.", " Rewrite the plan.")
@@ -34,6 +34,7 @@ def states() -> Iterator[Golden]:
     yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found))
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
     yield _published("edits.empty", empty_edits)
+    yield _published("toolServers", ToolServersChanged(SERVER_STATUSES))
     yield _difference("plan.changed", a_plan_state(7, changed=False), a_plan_state(8))
     first = EditsChanged(5, only(changes, found.needed), None, None)
     yield _difference("edits.changed", first, EditsChanged(6, two, None, "Reject b.py"))

@@ -14,6 +14,7 @@ import type {
   Changed,
   ChosenModel,
   SessionList,
+  ToolServers,
 } from "./protocolStates";
 
 export const method = {
@@ -49,6 +50,8 @@ export const method = {
   models: "agent/models",
   chooseModel: "agent/models/choose",
   tryModel: "agent/models/try",
+  toolServersList: "agent/toolServers/list",
+  toolServersRestart: "agent/toolServers/restart",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
@@ -56,6 +59,7 @@ export const method = {
   editsChanged: "agent/edits/changed",
   event: "agent/event",
   sessions: "agent/sessions",
+  toolServers: "agent/toolServers",
   saving: "agent/saving",
   approve: "agent/approve",
   ask: "agent/ask",
@@ -852,6 +856,17 @@ export interface WarmParams {
   readonly sessionId?: string;
 }
 
+export interface ToolServersParams {
+  /** Without it, the servers that a new session would have, of which none runs. */
+  readonly sessionId?: string;
+}
+
+export interface ToolServerParams {
+  readonly sessionId: string;
+  /** Its name. */
+  readonly server: string;
+}
+
 export interface TrustParams {
   readonly trusted: boolean;
 }
@@ -1205,6 +1220,8 @@ export interface ClientRequests {
   readonly "agent/models": { params: ModelsParams; result: ModelsResult };
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
+  readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
+  readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
 }
 
 export interface ClientNotifications {
@@ -1224,6 +1241,7 @@ export interface ServerNotifications {
   readonly "agent/plan/changed": Changed;
   readonly "agent/edits/changed": Changed;
   readonly "agent/sessions": SessionList;
+  readonly "agent/toolServers": ToolServers;
   readonly "agent/saving": SavingParams;
   readonly "agent/event": AgentEvent;
 }

@@ -394,3 +394,52 @@ export interface SessionList {
   /** Newest first. */
   readonly sessions: readonly SessionRow[];
 }
+
+/** A tool of a tool server. All texts are the server's own. */
+export interface ServerTool {
+  readonly name: string;
+  /** May be `""`. */
+  readonly title: string;
+  /** May be `""`. */
+  readonly description: string;
+  /** The server claims that it changes nothing. */
+  readonly readsOnly: boolean;
+  /** The server claims that it may destroy something, or does not say. */
+  readonly isDestructive: boolean;
+  /** About how many tokens its definition takes of each request, unless the agent finds the tools by a search. */
+  readonly tokens: number;
+  /** Whether the agent gets it: neither the tool nor its server is switched off. */
+  readonly isEnabled: boolean;
+}
+
+/** A tool server (docs/mcp.md). */
+export interface ToolServer {
+  readonly name: string;
+  /**
+   * The command line, or the address, with its variables. It may contain invisible or direction characters: show them
+   * as escapes.
+   */
+  readonly command: string;
+  /** It is at an address, and not started in the sandbox. */
+  readonly isRemote: boolean;
+  /** What it reaches over the network, as `host:port`. */
+  readonly hosts: readonly string[];
+  /** The URI of the file in the workspace that defines it; `null`: the user's settings. */
+  readonly definedIn: string | null;
+  /** `stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. */
+  readonly state: "disabled" | "stopped" | "starting" | "running" | "failed" | "notAllowed";
+  /** Why it cannot be used; `""` if it can. */
+  readonly problem: string;
+  /** The last lines that it wrote beside its messages; may be `""`. */
+  readonly output: string;
+  /** Those that it had when it last ran; `[]` before its first start. */
+  readonly tools: readonly ServerTool[];
+}
+
+/** The tool servers of a session. */
+export interface ToolServers {
+  /** `null`: the servers that a new session would have. */
+  readonly sessionId: string | null;
+  /** In the order of their definitions. */
+  readonly servers: readonly ToolServer[];
+}

@@ -9,7 +9,8 @@ from fairlead.agent.events import Event, Text, Thinking, ToolOutput
 from fairlead.differences import difference
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert, convert_edits, convert_events
-from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.lsp.convert_tool_servers import tool_servers
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import EventHead
@@ -64,6 +65,8 @@ class Notifier:
                 case EditsChanged() as edits:
                     state = convert_edits.edits(self._session_id, self._roots(), edits, self._encoding, self._files)
                     self._send_state(wire.EDITS, wire.EDITS_CHANGED, state)
+                case ToolServersChanged(statuses):
+                    self._sender.send_notification(wire.TOOL_SERVERS, tool_servers(self._session_id, statuses))
                 case event:
                     self._send(event)
 

@@ -11,6 +11,7 @@ from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import Support
 from fairlead.session.evidence.recorder import Inferred
+from fairlead.tool_servers.status import ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +54,11 @@ class EditsChanged:
     """
 
 
-SessionEvent = Event | PlanChanged | EditsChanged
+@dataclass(frozen=True, slots=True)
+class ToolServersChanged:
+    """All tool servers of the session."""
+
+    statuses: Sequence[ServerStatus]
+
+
+SessionEvent = Event | PlanChanged | EditsChanged | ToolServersChanged

@@ -1,11 +1,12 @@
 """What the sessions of a server share: the workspace, the ports to the editor, the settings, the choice of a model."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.code.provider import Provider
+from fairlead.display import end_sentence
 from fairlead.gate.request import AskingEditor
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
@@ -16,7 +17,9 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
 from fairlead.shell.services.pool import ServicePool
+from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
+from fairlead.tool_servers.workspace_files import WorkspaceServers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
 
@@ -65,11 +68,22 @@ class ServerContext:
     editor_code: Provider | None = None
     """None: the editor does not answer questions about code."""
 
+    _workspace_servers: WorkspaceServers = field(default_factory=WorkspaceServers)
     _guarded: dict[Path, GuardedFiles] = field(default_factory=dict[Path, GuardedFiles])
 
     def guarded_files(self, root: Root) -> GuardedFiles:
         """In this folder, the files that commands must not read or write. All sessions share one search for them."""
         return self._guarded.setdefault(root.path, GuardedFiles(root.path, self.opened_secrets))
+
+    def tool_definitions(self, roots: Roots) -> Mapping[str, Definition]:
+        """The tool servers of the user's settings, and those of the workspace's files under other names."""
+        given = self.settings.mcp_servers
+        found, problems = self._workspace_servers.definitions(roots.paths)
+        for name in found.keys() & given.keys():
+            problems.append(f"{name} in {found[name].defined_in} has the name of one in your settings")
+        for problem in problems:
+            self.warn_once(f"A tool server is left out. {end_sentence(problem)}")
+        return {**given, **{name: each for name, each in found.items() if name not in given}}
 
     def opened_secrets(self) -> Sequence[str]:
         """The patterns of the files that look like secrets, and that the user opened."""

@@ -39,7 +39,7 @@ from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
-from fairlead.session.tool_servers import Definitions, ToolServersWorkspace, tool_policy
+from fairlead.session.tool_servers import StatusSender, ToolServersWorkspace, tool_policy
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
@@ -107,10 +107,12 @@ class Session:
         self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
-            Definitions(self.files, context),
+            lambda: context.tool_definitions(self.files.roots),
             context.known_servers,
             context.tool_server_pool,
+            on_change=lambda: self.server_statuses.schedule(),  # noqa: PLW0108  they are made below
         )
+        self.server_statuses = StatusSender(self.tool_servers.statuses, sink)
         current = CurrentRun()
         self.user_checks = UserChecks(
             context,
@@ -305,6 +307,7 @@ class Session:
         await self._agent_builder.wait_for_stopped_calls()
         await self.user_checks.queue.aclose()
         await self.tool_servers.aclose()
+        self.server_statuses.close()
         await self._code.aclose()
         await self.commands.aclose()
         await self.evidence.aclose()
@@ -362,6 +365,7 @@ class Session:
     def flush(self) -> None:
         """Saves and sends the events that `Outbox` holds."""
         self._publisher.outbox.flush()
+        self.server_statuses.flush()
 
     def snapshot(self) -> SessionState:
         """The state to save, except for the values that `JournalWriter` adds."""

@@ -369,6 +369,11 @@ class Sessions:
         if self._sessions:
             self._schedule_list()
 
+    def update_tool_servers(self) -> None:
+        """Sends the tool servers of each session whose servers have changed. Call it after a change of the settings."""
+        for session in self:
+            session.server_statuses.schedule()
+
     def _schedule_list(self) -> None:
         if self._list_timer is None:
             self._list_timer = asyncio.get_running_loop().call_later(LIST_DELAY, self._publish_list)

@@ -1,20 +1,21 @@
-"""The parts of a session that its tool servers may use."""
+"""The parts of a session that its tool servers may use, and what it sends about them."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from fairlead.agent.tool import RunningCall
-from fairlead.display import end_sentence
 from fairlead.gate.gate import Gate
 from fairlead.gate.tool_rules import ToolPolicy, ToolRule
 from fairlead.session.commands import SessionCommands
+from fairlead.session.events import SessionEvent, ToolServersChanged
 from fairlead.session.language_servers import ServersWorkspace
+from fairlead.session.outbox import HOLD_SECONDS
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
 from fairlead.shell.layer import Changes, Layer, Limits, View
-from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import Ask
-from fairlead.tool_servers.workspace_files import WorkspaceServers
+from fairlead.tool_servers.status import ServerStatus
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 
@@ -28,25 +29,6 @@ def tool_policy(settings: Settings) -> ToolPolicy:
 @lru_cache(maxsize=4)
 def _rules(texts: tuple[str, ...]) -> tuple[ToolRule, ...]:
     return tuple(map(ToolRule.parse, texts))
-
-
-class Definitions:
-    """The tool servers of the user's settings, and those of the workspace's files under other names."""
-
-    def __init__(self, files: Files, context: ServerContext) -> None:
-        self._files, self._context, self._of_workspace = files, context, WorkspaceServers()
-
-    def __call__(self) -> Mapping[str, Definition]:
-        given = self._context.settings.mcp_servers
-        found, problems = self._of_workspace.definitions(self._files.roots.paths)
-        hidden = [
-            f"{name} of {found[name].defined_in} is hidden by the server of the same name in your settings"
-            for name in found
-            if name in given
-        ]
-        for problem in (*problems, *hidden):
-            self._context.warn_once(f"A tool server is left out. {end_sentence(problem)}")
-        return {**given, **{name: each for name, each in found.items() if name not in given}}
 
 
 class ToolServersWorkspace:
@@ -99,3 +81,40 @@ class ToolServersWorkspace:
             return await gate.editor.ask(gate.session_id, call.id, question, options)
 
         return ask
+
+
+class StatusSender:
+    """Sends the statuses of a session's tool servers when they change, several changes at once.
+
+    Args:
+        statuses: returns them.
+        sink: gets them as an event.
+    """
+
+    def __init__(
+        self, statuses: Callable[[], Sequence[ServerStatus]], sink: Callable[[Sequence[SessionEvent]], None]
+    ) -> None:
+        self._statuses, self._sink = statuses, sink
+        self._timer: asyncio.TimerHandle | None = None
+        self._sent: Sequence[ServerStatus] = []
+
+    def schedule(self) -> None:
+        """Something may have changed."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Sends what waits, if it differs from what was sent last."""
+        if self._timer is None:
+            return
+        self.close()
+        now = self._statuses()
+        if now != self._sent:
+            self._sent = now
+            self._sink([ToolServersChanged(now)])
+
+    def close(self) -> None:
+        """Sends nothing more of what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from fairlead.agent.tool import RunningCall
 from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
@@ -31,6 +31,7 @@ from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
 from fairlead.tool_servers.server import Box, Folder, Propose, RunningServer
+from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
 from fairlead.workspace.paths import Roots, real_path
 
@@ -38,22 +39,6 @@ log = logging.getLogger(__name__)
 
 MAX_FAILURES = 3
 """How often a server may fail in a session before it is started only at the user's request."""
-
-State = Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed"]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
-    """What the user sees of a server."""
-
-    definition: Definition
-    state: State
-    problem: str
-    """Why it cannot be used; empty if it can."""
-    output: str
-    """The last lines that it wrote beside its messages."""
-    tools: Sequence[ListedTool]
-    """Those that the model may see, and those that are switched off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The tools of tool servers (docs/mcp.md), each as a tool of its own, or all behind a search if they are too many."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from fairlead.gate.gate import Gate
 from fairlead.gate.request import CallTool
 from fairlead.json_values import fields_of
 from fairlead.sentences import Sentence
-from fairlead.tool_servers.connection import ToolRefused
+from fairlead.tool_servers.connection import ListedTool, ToolRefused
+from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.results import untrusted
 from fairlead.tool_servers.servers import OfferedTool, ToolServers
 from fairlead.tools.kept_results import KeptResults
@@ -59,6 +61,12 @@ def server_tools(context: ServerToolsContext, window_tokens: int) -> list[Tool]:
 
 def _size(spec: ToolSpec) -> int:
     return len(spec.name) + len(spec.description) + len(json.dumps(spec.input_schema))
+
+
+def tokens_of(server: str, tool: ListedTool) -> int:
+    """About how many tokens the definition of a tool takes of each request."""
+    name = tool_names([(server, tool.name)])[server, tool.name]
+    return math.ceil(_size(_spec(OfferedTool(name, server, tool, "", False))) / CHARS_PER_TOKEN)
 
 
 class ServerTool:

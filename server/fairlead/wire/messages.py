@@ -40,6 +40,8 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.MODELS: (params.ModelsParams, wire.ModelsResult),
     wire.CHOOSE_MODEL: (params.ChooseModelParams, states.ChosenModelWire),
     wire.TRY_MODEL: (params.TryModelParams, wire.TryResult),
+    wire.TOOL_SERVERS_LIST: (params.ToolServersParams, states.ToolServersWire),
+    wire.TOOL_SERVERS_RESTART: (params.ToolServerParams, states.ToolServersWire),
 }
 
 CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}
@@ -58,6 +60,7 @@ SERVER_NOTIFICATIONS: Mapping[str, Any] = {
     wire.PLAN_CHANGED: states.ChangedWire,
     wire.EDITS_CHANGED: states.ChangedWire,
     wire.SESSIONS: states.SessionListWire,
+    wire.TOOL_SERVERS: states.ToolServersWire,
     wire.SAVING: wire.SavingParams,
     wire.EVENT: AgentEvent,
 }

@@ -438,5 +438,16 @@ class WarmParams(TypedDict):
     sessionId: NotRequired[str]
 
 
+class ToolServersParams(TypedDict):
+    sessionId: NotRequired[str]
+    """Without it, the servers that a new session would have, of which none runs."""
+
+
+class ToolServerParams(TypedDict):
+    sessionId: str
+    server: str
+    """Its name."""
+
+
 class TrustParams(TypedDict):
     trusted: bool

@@ -407,3 +407,54 @@ class SessionListWire(TypedDict):
 
     sessions: list[SessionRowWire]
     """Newest first."""
+
+
+class ServerToolWire(TypedDict):
+    """A tool of a tool server. All texts are the server's own."""
+
+    name: str
+    title: str
+    """May be `""`."""
+    description: str
+    """May be `""`."""
+    readsOnly: bool
+    """The server claims that it changes nothing."""
+    isDestructive: bool
+    """The server claims that it may destroy something, or does not say."""
+    tokens: int
+    """About how many tokens its definition takes of each request, unless the agent finds the tools by a search."""
+    isEnabled: bool
+    """Whether the agent gets it: neither the tool nor its server is switched off."""
+
+
+class ToolServerWire(TypedDict):
+    """A tool server (docs/mcp.md)."""
+
+    name: str
+    command: str
+    """The command line, or the address, with its variables. It may contain invisible or direction characters: show them
+    as escapes.
+    """
+    isRemote: bool
+    """It is at an address, and not started in the sandbox."""
+    hosts: list[str]
+    """What it reaches over the network, as `host:port`."""
+    definedIn: str | None
+    """The URI of the file in the workspace that defines it; `null`: the user's settings."""
+    state: Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed"]
+    """`stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start."""
+    problem: str
+    """Why it cannot be used; `""` if it can."""
+    output: str
+    """The last lines that it wrote beside its messages; may be `""`."""
+    tools: list[ServerToolWire]
+    """Those that it had when it last ran; `[]` before its first start."""
+
+
+class ToolServersWire(TypedDict):
+    """The tool servers of a session."""
+
+    sessionId: str | None
+    """`null`: the servers that a new session would have."""
+    servers: list[ToolServerWire]
+    """In the order of their definitions."""

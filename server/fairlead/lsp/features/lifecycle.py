@@ -50,6 +50,7 @@ def configuration(server: AgentServer, params: types.DidChangeConfigurationParam
     """`workspace/didChangeConfiguration`."""
     server.use_settings(params.settings)
     server.sessions.update_list()
+    server.sessions.update_tool_servers()
 
 
 async def credentials(server: AgentServer, params: CredentialsParams) -> None:

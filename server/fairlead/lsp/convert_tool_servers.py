@@ -1,0 +1,41 @@
+"""Converts the statuses of tool servers to wire shapes. Pure functions."""
+
+from collections.abc import Sequence
+
+from fairlead.tool_servers.connection import ListedTool
+from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.status import ServerStatus
+from fairlead.tools.server_tools import tokens_of
+from fairlead.wire import states
+
+
+def tool_servers(session_id: str | None, statuses: Sequence[ServerStatus]) -> states.ToolServersWire:
+    """The servers of a session; None: those that a new session would have."""
+    return {"sessionId": session_id, "servers": list(map(_server, statuses))}
+
+
+def _server(status: ServerStatus) -> states.ToolServerWire:
+    definition = status.definition
+    return {
+        "name": definition.name,
+        "command": definition.text,
+        "isRemote": definition.is_remote,
+        "hosts": list(map(str, definition.hosts)),
+        "definedIn": definition.defined_in.as_uri() if definition.defined_in is not None else None,
+        "state": status.state,
+        "problem": status.problem,
+        "output": status.output,
+        "tools": [_tool(definition, tool) for tool in status.tools],
+    }
+
+
+def _tool(definition: Definition, tool: ListedTool) -> states.ServerToolWire:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "readsOnly": tool.reads_only,
+        "isDestructive": tool.is_destructive,
+        "tokens": tokens_of(definition.name, tool),
+        "isEnabled": definition.is_enabled and tool.name not in definition.disabled_tools,
+    }

@@ -1,0 +1,33 @@
+"""The tool servers of sessions."""
+
+from fairlead.display import escape_to_one_line
+from fairlead.lsp.convert_tool_servers import tool_servers
+from fairlead.lsp.features.handlers import named_session
+from fairlead.lsp.server import AgentServer
+from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.tool_servers.status import resting_statuses
+from fairlead.wire.params import ToolServerParams, ToolServersParams
+from fairlead.wire.states import ToolServersWire
+
+
+async def list_servers(server: AgentServer, params: ToolServersParams) -> ToolServersWire:
+    """`agent/toolServers/list`: the servers of a session, or those that a new session would have."""
+    if session_id := params.get("sessionId"):
+        session = await server.sessions.get(session_id)
+        return tool_servers(session.id, session.tool_servers.statuses())
+    context = server.context
+    definitions = context.tool_definitions(context.roots) if context.trusted else context.settings.mcp_servers
+    return tool_servers(None, resting_statuses(definitions.values(), context.known_servers))
+
+
+async def restart(server: AgentServer, params: ToolServerParams) -> ToolServersWire:
+    """`agent/toolServers/restart`: ends a server, and starts it again whatever happened before."""
+    session, name = await named_session(server, params), params["server"]
+    session.check_workspace()
+    statuses = {status.definition.name: status for status in session.tool_servers.statuses()}
+    if name not in statuses:
+        raise WrongRequest(f"There is no tool server “{escape_to_one_line(name)}”. Look at the names in your settings.")
+    if statuses[name].state == "disabled":
+        raise RequestRefused(f"The tool server {name} is switched off. Remove `disabled` from its definition first.")
+    await session.tool_servers.restart(name)
+    return tool_servers(session.id, session.tool_servers.statuses())

@@ -1,0 +1,101 @@
+"""The tool servers that a client lists and restarts: a real language server and scripted tool servers."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.client import Client, Json, WireError
+from support.sandbox import needs_sandbox
+
+SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
+
+
+@pytest.fixture
+def box() -> None:
+    """Skips the test if there is no sandbox."""
+    needs_sandbox()
+
+
+def servers(**arguments: Any) -> Json:
+    """Settings with a scripted server for each name, started with an argument."""
+    return {
+        "mcpServers": {
+            name: {"command": sys.executable, "args": [str(SCRIPTED), *([argument] if argument else [])], **fields}
+            for name, (argument, fields) in arguments.items()
+        }
+    }
+
+
+def states(result: Json) -> dict[str, str]:
+    return {each["name"]: each["state"] for each in result["servers"]}
+
+
+async def test_servers_are_listed_without_a_session(workspace: Path) -> None:
+    """Nothing is started: each server is stopped or switched off, and its tools are not known."""
+    settings = servers(files=("", {"hosts": ["api.example.com"]}), other=("", {"disabled": True}))
+    async with Client(workspace, settings=settings) as client:
+        result = await client.request("agent/toolServers/list", {})
+        assert result["sessionId"] is None
+        assert states(result) == {"files": "stopped", "other": "disabled"}
+        files = result["servers"][0]
+        assert (files["tools"], files["output"], files["problem"]) == ([], "", "")
+        assert (files["hosts"], files["isRemote"], files["definedIn"]) == (["api.example.com:443"], False, None)
+        assert str(SCRIPTED) in files["command"]
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_restarted_server_shows_its_tools(workspace: Path, storage: Path) -> None:
+    """The answer has the new state; a notification has it too. Its tools are known afterwards without a session."""
+    settings = servers(files=("", {"disabledTools": ["remove"]}))
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        listed = await client.request("agent/toolServers/list", {"sessionId": session})
+        assert (listed["sessionId"], states(listed)) == (session, {"files": "stopped"})
+        result = await client.request("agent/toolServers/restart", {"sessionId": session, "server": "files"})
+        assert states(result) == {"files": "running"}
+        tools = {tool["name"]: tool for tool in result["servers"][0]["tools"]}
+        read, remove = tools["read"], tools["remove"]
+        assert (read["readsOnly"], read["isDestructive"], read["isEnabled"]) == (True, False, True)
+        assert (remove["readsOnly"], remove["isDestructive"], remove["isEnabled"]) == (False, True, False)
+        assert read["description"] == "Reads a file."
+        assert 10 < read["tokens"] < 100
+        notified = client.all("agent/toolServers")
+        assert notified[-1] == result
+        without = await client.request("agent/toolServers/list", {})
+        assert [tool["name"] for tool in without["servers"][0]["tools"]] == list(tools)
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_server_that_fails_says_why(workspace: Path) -> None:
+    """The answer to the restart is not an error: the state has the reason and the server's last output."""
+    async with Client(workspace, settings=servers(files=("dies", {}))) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        result = await client.request("agent/toolServers/restart", {"sessionId": session, "server": "files"})
+        [files] = result["servers"]
+        assert files["state"] == "failed"
+        assert files["problem"]
+        assert "cannot find its settings" in files["output"]
+
+
+async def test_changed_settings_are_sent(workspace: Path) -> None:
+    """A client learns of the servers of a session when the definitions have changed."""
+    async with Client(workspace) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        client.notify("workspace/didChangeConfiguration", {"settings": servers(files=("", {}))})
+        params = await client.until(lambda: client.last("agent/toolServers"))
+        assert (params["sessionId"], states(params)) == (session, {"files": "stopped"})
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [("files", -32803, "is switched off"), ("nobody", -32602, "There is no tool server “nobody”")],
+)
+async def test_a_server_that_cannot_start_is_an_error(workspace: Path, name: str, code: int, says: str) -> None:
+    """A server that is switched off, or that does not exist, is not restarted."""
+    async with Client(workspace, settings=servers(files=("", {"disabled": True}))) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        with pytest.raises(WireError, match=says) as error:
+            await client.request("agent/toolServers/restart", {"sessionId": session, "server": name})
+        assert error.value.code == code
