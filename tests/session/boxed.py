@@ -93,7 +93,7 @@ def write_tree(folder: Path, paths: Sequence[str]) -> None:
 
 @asynccontextmanager
 async def boxed_session(
-    paths: Sequence[str], editor: Callable[[], AskingEditor] = Editor
+    paths: Sequence[str], editor: Callable[[], AskingEditor] = Editor, packages: Path | None = None
 ) -> AsyncIterator[BoxedSession]:
     """A session in a new folder with these files and folders (`write_tree`)."""
     with TemporaryDirectory() as home:
@@ -107,6 +107,7 @@ async def boxed_session(
             settings=Settings(),
             roots=Roots.of(folder),
             layers=CommandLayers(state),
+            packages=packages or Path(home, "packages"),
         )
         session = Session("0123456789ab", "", context.roots, context, lambda _: None, Journals().in_memory())
         await session.commands.ready()

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
-from fairlead.shell.layer import HIDDEN_TEXT, Entry, View
+from fairlead.shell.layer import HIDDEN_TEXT, REPOSITORY_DISCARDED, Entry, View
 from fairlead.shell.sandbox.overlay_folders import OUTSIDE
 from fairlead.shell.sandbox.probe import probe
-from fairlead.shell.sandbox.repository import DISCARDED
 from fairlead.workspace.paths import Roots
 from shell.boxes import Boxes, boxes, has, on_disk, write
 from support.sandbox import needs_sandbox
@@ -111,7 +110,7 @@ async def test_each_discarded_change_outside_has_a_message(tmp_path: Path) -> No
     async with boxes(top / "app", tmp_path / "state") as box:
         view = await guarded(top / "app")
         ran = await box.run("git -C ../vendored checkout -q other; echo x > a.txt", view)
-        assert (list(ran.changes.warnings), ran.contents) == ([DISCARDED], {"a.txt": b"x\n"})
+        assert (list(ran.changes.warnings), ran.contents) == ([REPOSITORY_DISCARDED], {"a.txt": b"x\n"})
         assert ran.changes.discarded_outside
         ran = await box.run("cd ..; for n in {1..2010}; do echo > $n; done", view)
         named, omitted = ran.changes.warnings

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
-from fairlead.shell.layer import Entry, View
+from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Entry, View
 from fairlead.shell.sandbox.probe import probe
-from fairlead.shell.sandbox.repository import DISCARDED, MOVED
 from fairlead.workspace.paths import Roots
 from shell.boxes import Boxes, on_disk, seen, write
 
@@ -108,9 +107,9 @@ async def test_two_folders_of_one_repository(tmp_path: Path) -> None:
         view = View({"web/b.txt": Entry(b"changed\n")})
         assert (await box.output("git status --short", view)).split() == ["M", "../web/b.txt"]
         ran = await box.run("git switch -qc other; echo 1 > a.txt; echo 2 > ../web/b.txt", view)
-        assert (ran.contents, list(ran.changes.warnings)) == ({}, [MOVED])
+        assert (ran.contents, list(ran.changes.warnings)) == ({}, [HEAD_MOVED])
         ran = await box.run("git add ../web/b.txt && git update-ref refs/heads/other HEAD", view)
-        assert (ran.code, list(ran.changes.warnings)) == (0, [DISCARDED])
+        assert (ran.code, list(ran.changes.warnings)) == (0, [REPOSITORY_DISCARDED])
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -129,7 +128,7 @@ async def test_a_worktree_next_to_its_repository(tmp_path: Path) -> None:
         assert ran.output.split()[:2] == ["main", "topic"]
         assert ran.contents == {"web/a.txt": b"1\n"}
         moved = await box.run("echo 2 > a.txt; cd ../web; echo 2 > a.txt; git switch -qc other")
-        assert (moved.contents, list(moved.changes.warnings)) == ({}, [MOVED])
+        assert (moved.contents, list(moved.changes.warnings)) == ({}, [HEAD_MOVED])
 
 
 async def test_no_sandbox_is_used_if_one_folder_cannot_be_sandboxed(tmp_path: Path) -> None:

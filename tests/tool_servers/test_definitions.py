@@ -85,7 +85,7 @@ def test_a_wrong_name_is_left_out(name: str) -> None:
 
 
 def values(**environment: str) -> Values:
-    return Values(Path("/ws"), Path("/home/me"), environment.get, lambda _: None)
+    return Values(Path("/ws"), Path("/home/me"), Path("/data"), environment.get, lambda _: None)
 
 
 def test_variables_are_replaced() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 
 import pytest
 
@@ -137,13 +138,29 @@ async def test_what_is_written_between_calls_is_proposed_with_the_earlier_call()
         assert proposal.call_ids(proposal.hunks[0]) == ["call-1"]
 
 
-async def test_a_commit_in_the_box_is_discarded_and_said_so() -> None:
-    """Once: the server goes on believing in it."""
+async def test_what_a_server_does_to_the_repository_is_discarded_and_said_so() -> None:
+    """For each change of it: the server goes on believing in its commits."""
     async with world(scripted(), paths=["a.txt"]) as found:
-        commit = "git init -q && git add a.txt && git -c user.name=n -c user.email=e commit -qm m"
-        assert "(.git) were discarded" in await found.call("files__run", command=commit)
+        git = "git -c user.name=n -c user.email=e"
+        assert "(.git) is discarded" in await found.call("files__run", command="git init -q && git add a.txt")
+        assert "(.git) is discarded" in await found.call("files__run", command=f"{git} commit -qm m")
         assert "discarded" not in await found.call("files__say", text="hi")
         assert not (found.folder / ".git").exists()
+
+
+async def test_a_server_that_switches_to_another_branch() -> None:
+    """Its files are those of another commit, so nothing of them is proposed, and it begins anew."""
+    async with world(scripted(), paths=["a.txt"]) as found:
+        git = "git -c user.name=n -c user.email=e -c init.defaultBranch=main"
+        for command in ("init -q", "add .", "commit -qm m", "branch other"):
+            subprocess.run(f"{git} {command}", shell=True, check=True, cwd=found.folder)
+        await found.session.tool_servers.restart("files")
+        said = await found.call("files__run", command="git checkout -q other; echo x > a.txt")
+        assert "it moved HEAD or the stash" in said
+        assert found.proposals == {}
+        assert "main" in await found.call("files__run", command="git branch --show-current")
+        await found.call("files__write", path="a.txt", text="x")
+        assert found.proposals == {"a.txt": "x"}
 
 
 async def test_no_process_of_a_server_survives_it() -> None:

@@ -57,6 +57,7 @@ class World:
     output: list[str] = field(default_factory=list)
     """What the user has seen while calls ran."""
     calls: int = 0
+    last: RunningCall | None = None
 
     @property
     def session(self) -> Session:
@@ -78,7 +79,7 @@ class World:
         """Calls a tool as a run does. Raises ToolError."""
         tool = next(tool for tool in server_tools(self.context, USUAL_WINDOW) if tool.spec.name == name)
         self.calls += 1
-        call = RunningCall(f"call-{self.calls}", "step-1", self._on_event)
+        self.last = call = RunningCall(f"call-{self.calls}", "step-1", self._on_event)
         return await tool.run(read_input(tool.spec, given), call)
 
     def _on_event(self, event: Event) -> None:
@@ -98,10 +99,16 @@ class World:
 
 
 @asynccontextmanager
-async def world(*definitions: Definition, paths: Sequence[str] = (), user: User | None = None) -> AsyncIterator[World]:
-    """A session with these servers in the settings."""
+async def world(
+    *definitions: Definition, paths: Sequence[str] = (), user: User | None = None, packages: Path | None = None
+) -> AsyncIterator[World]:
+    """A session with these servers in the settings.
+
+    Args:
+        packages: the folder of their packages and of what they keep.
+    """
     user = user or User()
-    async with boxed_session(paths, lambda: user) as boxed:
+    async with boxed_session(paths, lambda: user, packages) as boxed:
         session = boxed.session
         found = World(boxed, user, ServerToolsContext(session.tool_servers, session.commands.gate, KeptResults()))
         found.define(*definitions)

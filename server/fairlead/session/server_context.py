@@ -19,6 +19,7 @@ from fairlead.shell.layers import CommandLayers
 from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
+from fairlead.tool_servers.packages import packages_folder
 from fairlead.tool_servers.workspace_files import WorkspaceServers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
@@ -62,6 +63,8 @@ class ServerContext:
     """The language servers of all sessions."""
     tool_server_pool: ServicePool = field(default_factory=lambda: ServicePool(MAX_TOOL_SERVERS))
     """The local tool servers of all sessions."""
+    packages: Path = field(default_factory=packages_folder)
+    """Where the packages of tool servers are installed, and what these servers keep."""
     known_servers: KnownServers = field(default_factory=lambda: KnownServers(None))
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""

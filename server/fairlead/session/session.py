@@ -110,6 +110,7 @@ class Session:
             lambda: context.tool_definitions(self.files.roots),
             context.known_servers,
             context.tool_server_pool,
+            context.packages,
             on_change=lambda: self.server_statuses.schedule(),  # noqa: PLW0108  they are made below
         )
         self.server_statuses = StatusSender(self.tool_servers.statuses, sink)

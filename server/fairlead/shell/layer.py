@@ -27,6 +27,16 @@ NON_INTERACTIVE = {
 # what a command reads in a hidden settings file, such as `.env` or `.npmrc`; a comment in such files
 HIDDEN_TEXT = "# hidden by Fairlead\n"
 
+REPOSITORY_DISCARDED = (
+    "Changes to the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
+    "`unsandboxed`."
+)
+HEAD_MOVED = (
+    "All changes by this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
+    "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from other changes. The "
+    "proposals are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
+)
+
 # enough for the parallel jobs of a build, each of which is several processes or threads
 _MIN_PROCESSES, _PROCESSES_PER_CPU = 512, 64
 _CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
@@ -200,6 +210,8 @@ class Changes:
     discarded_outside: bool = False
     """Whether changes outside of the workspace were discarded. If so, the command saw files that do not exist."""
     folders: FolderChanges = NO_FOLDERS
+    repository_changed: int = 0
+    """When a repository last changed, in ns by the file system's clock; 0: it did not."""
 
 
 @dataclass(frozen=True, slots=True)

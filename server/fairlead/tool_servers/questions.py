@@ -13,6 +13,8 @@ from fairlead.tool_servers.variables import names_in
 
 STAYS_ALLOWED = Sentence("If you allow it, it may start again until its definition changes.")
 NO_SANDBOX = Sentence("There is no sandbox, so it runs with your permissions.")
+INSTALLS = Sentence("It installs the package of a tool server, once, with the versions that are the newest now.")
+NO_SCRIPTS = Sentence("No script of the package runs during the installation.")
 OUTSIDE = Sentence("It runs outside the sandbox, with your permissions.")
 
 

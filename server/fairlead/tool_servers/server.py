@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
-from fairlead.shell.layer import Changes, Entry
+from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes, Entry
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.tool_servers.connection import Connection, ListedTool, Transport
@@ -23,6 +23,14 @@ from fairlead.uncancelled import finish_uncancelled
 if TYPE_CHECKING:
     from mcp_types import ElicitRequestParams, ElicitResult
 
+DISCARDED = (
+    "What the server did to the repository itself (.git) is discarded: a commit, branch or stash that it reports does "
+    "not exist."
+)
+MOVED = (
+    "All that the server wrote since its last call is discarded, because it moved HEAD or the stash (git stash, "
+    "switch, checkout, rebase). It was ended, and starts again at the next call. The proposals are unchanged."
+)
 MAX_PROGRESS = 200
 """How many reports of progress of one call the user sees."""
 
@@ -180,6 +188,11 @@ class RunningServer:
             return ()
         async with self._files:
             changes = await self._box.process.take_changes()
+            if HEAD_MOVED in changes.warnings:  # it sees another state of the files, so nothing that it writes fits
+                self._last_call = None
+                self.start_ending()
+            texts = {HEAD_MOVED: MOVED, REPOSITORY_DISCARDED: DISCARDED}
+            changes = replace(changes, warnings=[texts.get(each, each) for each in changes.warnings])
             if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):
                 return ()
             return await self._propose(changes, call)

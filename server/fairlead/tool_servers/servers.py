@@ -4,36 +4,31 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from fairlead.agent.tool import RunningCall
 from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
 from fairlead.errors import ToolError
-from fairlead.gate.gate import Gate, NotAllowed
+from fairlead.gate.gate import NotAllowed
 from fairlead.gate.request import StartServer
 from fairlead.sentences import Sentence
-from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
-from fairlead.shell.network import Network
+from fairlead.shell.layer import Layer
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
-from fairlead.shell.services.process import ServiceProcess
-from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
-from fairlead.tool_servers.elicitation import Ask
 from fairlead.tool_servers.known import KnownServers, tool_digest
+from fairlead.tool_servers.local import Workspace, data_folder, start_box
 from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
-from fairlead.tool_servers.server import Box, Folder, Propose, RunningServer
+from fairlead.tool_servers.server import RunningServer
 from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
-from fairlead.workspace.paths import Roots, real_path
 
 log = logging.getLogger(__name__)
 
@@ -52,45 +47,6 @@ class OfferedTool:
     digest: str
     """Identifies the server's definition and the tool as the model sees it."""
     has_effects_outside: bool
-
-
-class Workspace(Protocol):
-    """What the servers need from their session."""
-
-    @property
-    def roots(self) -> Roots: ...
-
-    @property
-    def folders(self) -> Sequence[Folder]: ...
-
-    @property
-    def gate(self) -> Gate: ...
-
-    @property
-    def has_sandbox(self) -> bool: ...
-
-    def limits(self) -> Limits:
-        """The resources that a server may use."""
-        ...
-
-    async def layer(self) -> Layer:
-        """The layer that the servers run in. Raises ToolError if it cannot be made."""
-        ...
-
-    def direct(self) -> Layer:
-        """The workspace itself as a layer."""
-        ...
-
-    async def view(self, layer: Layer) -> View:
-        """The files that a server sees in this layer at its start."""
-        ...
-
-    @property
-    def propose(self) -> Propose: ...
-
-    def ask(self, call: RunningCall) -> Ask:
-        """Asks the user, for a call."""
-        ...
 
 
 @dataclass
@@ -119,6 +75,7 @@ class ToolServers:
     Args:
         definitions: returns the servers by name.
         answer: returns what the user has answered for an input of a server; None: not yet.
+        packages: the folder for the packages of `npx` and `uvx` servers, and for what servers keep.
         pool: limits the local servers of all sessions, and stops idle ones.
         on_change: called when the status of a server has changed.
     """
@@ -129,11 +86,12 @@ class ToolServers:
         definitions: Callable[[], Mapping[str, Definition]],
         known: KnownServers,
         pool: ServicePool,
+        packages: Path,
         answer: Callable[[str, str], str | None] = no_answer,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._workspace, self._definitions, self._known, self._pool = workspace, definitions, known, pool
-        self._answer, self._on_change = answer, on_change
+        self._answer, self._packages, self._on_change = answer, packages, on_change
         self._states: dict[str, _Known] = {}
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
@@ -325,7 +283,13 @@ class ToolServers:
         roots = self._workspace.roots
         layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
         await self._allow(definition, layer)
-        values = Values(roots.first.path, Path.home(), os.environ.get, lambda name: self._answer(definition.name, name))
+        values = Values(
+            roots.first.path,
+            Path.home(),
+            data_folder(definition, self._packages),
+            os.environ.get,
+            lambda name: self._answer(definition.name, name),
+        )
         known = expanded(definition, values)
         state.output = Output()
         async with self._pool.slot():
@@ -342,28 +306,11 @@ class ToolServers:
     async def _start_local(
         self, definition: Definition, known: Definition, layer: Layer, state: _Known
     ) -> RunningServer:
+        """Starts the process of a local server. `known` is its definition without variables."""
         workspace = self._workspace
-        folder = workspace.roots.first.path / known.folder
-        program = _find(known.command[0], folder)
-        seen = [SeenFiles(each.root, ("",), each.proposed(), each.is_hidden) for each in workspace.folders]
-        for each in seen:  # the first search, before the server starts, so that no later change is missed
-            await asyncio.to_thread(each.changes, None, on_disk=True)
-        own = BoxSettings(
-            variables=dict(known.variables),
-            folders=[ShownFolder(_folder(each.path), each.is_writable) for each in known.folders],
-        )
-        process = await ServiceProcess.start(
-            [program, *known.command[1:]],
-            layer,
-            folder,
-            await workspace.view(layer),
-            workspace.limits(),
-            ProgramBox([] if definition.defined_in is not None else [Path(program)], own),
-            Network(services=frozenset(known.hosts)),
-        )
-        box = Box(process, folder, workspace.folders, seen)
+        box = await start_box(definition, known, layer, workspace, self._packages)
         server: RunningServer
-        pipes = Pipes(process.process, state.output, lambda reason: self._ended(definition, server, reason))
+        pipes = Pipes(box.process.process, state.output, lambda reason: self._ended(definition, server, reason))
         server = RunningServer(
             definition, pipes.streams, box, pipes, workspace.propose, workspace.ask, self._pool.note_use, state.output
         )
@@ -419,16 +366,3 @@ class ToolServers:
                 await server.start_ending()
                 self._pool.remove(server)
         self._on_change()
-
-
-def _folder(path: str) -> Path:
-    return real_path(os.path.expanduser(path))
-
-
-def _find(program: str, folder: Path) -> str:
-    """The path of a program. Raises ServerFailed if there is none."""
-    name = os.path.expanduser(program)
-    found = str(folder / name) if "/" in name else shutil.which(name)
-    if found is None or not os.path.isfile(found):
-        raise ServerFailed(f"the program {program} was not found")
-    return found

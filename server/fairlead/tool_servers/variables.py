@@ -1,4 +1,7 @@
-"""Replaces the variables in a definition: `${env:NAME}`, `${NAME}`, `${NAME:-default}`, `${input:ID}` and folders."""
+"""Replaces the variables in a definition: `${env:NAME}`, `${NAME}`, `${NAME:-default}`, `${input:ID}` and folders.
+
+The folders are `${workspaceFolder}`, `${userHome}` and `${serverData}`, which is for what the server keeps.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from fairlead.tool_servers.definition import Definition
 
 _VARIABLE = re.compile(r"\$\{([^{}]{1,200})\}")
 _WORKSPACE = ("workspaceFolder", "workspaceRoot")
+_DATA = "serverData"
 _MAX_FILE = 1_000_000
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 
@@ -21,6 +25,8 @@ class Values:
 
     workspace: Path
     home: Path
+    data: Path
+    """The server's own folder, which may not exist yet."""
     environment: Callable[[str], str | None]
     """A variable of the user's environment; None: it is not set."""
     answer: Callable[[str], str | None]
@@ -36,7 +42,12 @@ def names_in(definition: Definition) -> tuple[list[str], list[str]]:
     found = dict.fromkeys(name for text in _texts(definition) for name in _VARIABLE.findall(text))
     inputs = [name.removeprefix("input:") for name in found if name.startswith("input:")]
     others = [name.removeprefix("env:").partition(":-")[0] for name in found if not name.startswith("input:")]
-    return [name for name in dict.fromkeys(others) if name not in (*_WORKSPACE, "userHome")], inputs
+    return [name for name in dict.fromkeys(others) if name not in (*_WORKSPACE, "userHome", _DATA)], inputs
+
+
+def uses_data(definition: Definition) -> bool:
+    """Whether a definition names the server's own folder."""
+    return any(_DATA in _VARIABLE.findall(text) for text in _texts(definition))
 
 
 def expanded(definition: Definition, values: Values) -> Definition:
@@ -73,6 +84,8 @@ def _texts(definition: Definition) -> Iterator[str]:
 def _value(name: str, values: Values) -> str:
     if name in _WORKSPACE:
         return str(values.workspace)
+    if name == _DATA:
+        return str(values.data)
     if name == "userHome":
         return str(values.home)
     if name.startswith("input:"):

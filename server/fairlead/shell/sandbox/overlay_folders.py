@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.shell.layer import NO_FOLDERS, Changes, FolderChanges, View
+from fairlead.shell.layer import HEAD_MOVED, NO_FOLDERS, REPOSITORY_DISCARDED, Changes, FolderChanges, View
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import collect_changes
 from fairlead.workspace.paths import Roots, below
@@ -87,13 +87,19 @@ class OverlayFolders:
         """
         within = {top: changes[top] for top in self.paths}
         others = {top: each for top, each in changes.items() if top not in within}
-        discarded = any(each.files or repository.MOVED in each.warnings for each in others.values())
-        moved = any(repository.MOVED in each.warnings for each in within.values())
+        discarded = any(each.files or HEAD_MOVED in each.warnings for each in others.values())
+        moved = any(HEAD_MOVED in each.warnings for each in within.values())
         warnings = dict.fromkeys(line for each in within.values() for line in each.warnings)
         if not moved:
             warnings |= dict.fromkeys(_discarded(others))
+        latest = max(each.repository_changed for each in changes.values())
         if not self.roots.has_names:
-            return replace(within[self.paths[0]], warnings=list(warnings), discarded_outside=discarded)
+            return replace(
+                within[self.paths[0]],
+                warnings=list(warnings),
+                discarded_outside=discarded,
+                repository_changed=latest,
+            )
         files = [
             replace(change, path=self._outer(top, change.path))
             for top, each in within.items()
@@ -101,7 +107,7 @@ class OverlayFolders:
         ]
         ignored = self._outer_names((top, each.ignored) for top, each in within.items())
         folders = NO_FOLDERS if moved else self._outer_folders({top: each.folders for top, each in within.items()})
-        return Changes(files, ignored, list(warnings), discarded, folders)
+        return Changes(files, ignored, list(warnings), discarded, folders, latest)
 
     def _outer_folders(self, inner: Mapping[Path, FolderChanges]) -> FolderChanges:
         return FolderChanges(
@@ -130,8 +136,8 @@ class OverlayFolders:
 def _discarded(changes: Mapping[Path, Changes]) -> Iterator[str]:
     """Warnings about the changes in overlays outside of the workspace."""
     lines = [line for each in changes.values() for line in each.warnings]
-    if repository.DISCARDED in lines or repository.MOVED in lines:
-        yield repository.DISCARDED
+    if REPOSITORY_DISCARDED in lines or HEAD_MOVED in lines:
+        yield REPOSITORY_DISCARDED
     paths = [str(top / change.path) for top, each in changes.items() for change in each.files]
     if paths:
         more = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""

@@ -15,15 +15,6 @@ from fairlead.shell.sandbox.layer.upper_layer import is_whiteout
 from fairlead.workspace.paths import real_path
 from fairlead.workspace.repositories import enclosing_repository, executable_parts, git_folder, named_path, read_start
 
-DISCARDED = (
-    "Changes to the repository itself (.git) were discarded. To commit, stage or stash, run the command with "
-    "`unsandboxed`."
-)
-MOVED = (
-    "All changes by this command were discarded, because it moved HEAD or the stash (git stash, switch, checkout, "
-    "rebase). The sandbox does not save these moves, and cannot tell git's changes to files from other changes. The "
-    "proposals are unchanged. Work without stash and branches, or run the command with `unsandboxed`."
-)
 _LFS = re.compile(r"(modules/.+/)?lfs/")
 _MAX_DEPTH = 20
 _MAX_BYTES = 1 << 20
@@ -94,19 +85,22 @@ def read_only_parts(folder: Path) -> list[Path]:
     return list(executable_parts(found)) if found.is_relative_to(folder.parent) else []
 
 
-def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[bool, bool]:
+def inspect_changes(folder: int, before: Callable[[str], bytes | None]) -> tuple[int, bool]:
     """Inspects the upper layer over a repository, down to `_MAX_DEPTH` levels of folders.
 
-    Returns whether anything except an index, lock files and the files of Git LFS changed, and whether HEAD or the stash
-    moved. The exceptions do not count, because commands that only read, such as `git status`, may write them.
+    Returns when anything except an index, lock files and the files of Git LFS last changed, in ns by the file system's
+    clock (0: never), and whether HEAD or the stash moved. The exceptions do not count, because commands that only read,
+    such as `git status`, may write them.
 
     Args:
         folder: a descriptor of the upper layer's folder.
         before: reads a file of the lower layer.
     """
-    changed = moved = False
+    changed, moved = 0, False
     for path in trees.walk_files(folder, lambda path: path.count("/") < _MAX_DEPTH):
-        changed |= not (path == "index" or path.endswith(("/index", ".lock")) or _LFS.match(path))
+        if not (path == "index" or path.endswith(("/index", ".lock")) or _LFS.match(path)):
+            with contextlib.suppress(FileNotFoundError):  # the command has just removed it
+                changed = max(changed, os.stat(path, dir_fd=folder, follow_symlinks=False).st_ctime_ns)
         moved |= _is_moved(path, folder, before)
     return changed, moved
 

@@ -43,6 +43,7 @@ class ServiceProcess:
         """The files in the box that differ from its view at the start and are no changes to report, by name."""
         self._told = set[Change | str]()
         """What cannot be proposed, and the warnings, that were reported."""
+        self._repository_changed = 0
 
     @property
     def is_sandboxed(self) -> bool:
@@ -118,6 +119,9 @@ class ServiceProcess:
             ToolError: see `Box.changes`.
         """
         found = await self._box.changes(self._known)
+        if found.repository_changed > self._repository_changed:  # what is said about it holds for a new change
+            self._repository_changed = found.repository_changed
+            self._told.difference_update(found.warnings)
         files = [change for change in found.files if not (change.not_proposed and change in self._told)]
         warnings = [warning for warning in found.warnings if warning not in self._told]
         self._known |= {change.path: _after(change) for change in files if not change.not_proposed}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from fairlead.shell.layer import Change, Changes, Entry, FolderChanges, View
+from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Change, Changes, Entry, FolderChanges, View
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.ignored import IgnoreRules, is_environment, outer_rules
@@ -91,7 +91,7 @@ class _Collector:
     _seen: set[str] = field(default_factory=set[str])  # paths that need not be checked for a deletion anymore
     _omitted: int = 0
     _bytes_read: int = 0
-    _repository_changed: bool = False
+    _repository_changed: int = 0
     _head_moved: bool = False
     _changed_ignored: list[str] = field(default_factory=list[str])
     _new_ignored: list[str] = field(default_factory=list[str])
@@ -149,8 +149,8 @@ class _Collector:
     def result(self) -> Changes:
         """Everything that was collected; without changes to files if HEAD or the stash moved."""
         if self._head_moved:
-            return Changes([], self._new_ignored, [repository.MOVED])
-        lines = [repository.DISCARDED] if self._repository_changed else []
+            return Changes([], self._new_ignored, [HEAD_MOVED], repository_changed=self._repository_changed)
+        lines = [REPOSITORY_DISCARDED] if self._repository_changed else []
         if self._omitted:
             lines.append(f"{TOO_MANY} those to {self._omitted:,} more files were discarded.")
         if self._changed_ignored:
@@ -162,7 +162,9 @@ class _Collector:
             )
         not_empty = [path for path in self.view.empty_folders if path not in set(self._empty_folders)]
         folders = FolderChanges(self._empty_folders, not_empty, self._removed_folders)
-        return Changes(self.changes, self._new_ignored, lines, folders=folders)
+        return Changes(
+            self.changes, self._new_ignored, lines, folders=folders, repository_changed=self._repository_changed
+        )
 
     def _entry(self, at: int, name: str, path: str, folder: _Folder) -> bool:
         """Collects one entry of a folder, and removes it from the layer unless git ignores it.
@@ -396,12 +398,12 @@ class _Collector:
             with trees.opened(name, at) as inner:
                 self._note_repository(inner, self._lower, f"{path}/")
         else:
-            self._repository_changed = True
+            self._repository_changed = max(self._repository_changed, found.st_ctime_ns)
         self._remove(name, at)
 
     def _note_repository(self, at: int, lower: LowerLayer, above: str) -> None:
         changed, moved = repository.inspect_changes(at, lambda name: lower.read(above + name, _CHUNK))
-        self._repository_changed |= changed
+        self._repository_changed = max(self._repository_changed, changed)
         self._head_moved |= moved
 
     def _is_reported(self, path: str) -> bool:

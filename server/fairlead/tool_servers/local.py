@@ -1,0 +1,143 @@
+"""Starts the process of a local tool server in its box."""
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from fairlead.agent.tool import RunningCall
+from fairlead.gate.gate import Gate
+from fairlead.gate.request import StartServer
+from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
+from fairlead.shell.network import Network
+from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.elicitation import Ask
+from fairlead.tool_servers.packages import install, installed_program, package_of
+from fairlead.tool_servers.pipes import ServerFailed
+from fairlead.tool_servers.questions import INSTALLS, NO_SCRIPTS
+from fairlead.tool_servers.server import Box, Folder, Propose
+from fairlead.tool_servers.variables import uses_data
+from fairlead.workspace.paths import Roots, real_path
+
+
+class Workspace(Protocol):
+    """What the servers need from their session."""
+
+    @property
+    def roots(self) -> Roots: ...
+
+    @property
+    def folders(self) -> Sequence[Folder]: ...
+
+    @property
+    def gate(self) -> Gate: ...
+
+    @property
+    def has_sandbox(self) -> bool: ...
+
+    def limits(self) -> Limits:
+        """The resources that a server may use."""
+        ...
+
+    async def layer(self) -> Layer:
+        """The layer that the servers run in. Raises ToolError if it cannot be made."""
+        ...
+
+    def direct(self) -> Layer:
+        """The workspace itself as a layer."""
+        ...
+
+    async def view(self, layer: Layer) -> View:
+        """The files that a server sees in this layer at its start."""
+        ...
+
+    @property
+    def propose(self) -> Propose: ...
+
+    def ask(self, call: RunningCall) -> Ask:
+        """Asks the user, for a call."""
+        ...
+
+
+async def start_box(
+    definition: Definition, known: Definition, layer: Layer, workspace: Workspace, packages: Path
+) -> Box:
+    """Starts the program of a definition, after its package is installed if it has one.
+
+    Args:
+        known: the definition without variables.
+        packages: see `ToolServers`.
+
+    Raises:
+        NotAllowed: the user does not want the package to be installed.
+        ServerFailed, ServiceError, ToolError: it cannot be started.
+    """
+    data = data_folder(definition, packages)
+    keeps_data = uses_data(definition)
+    if keeps_data:
+        await asyncio.to_thread(data.mkdir, parents=True, exist_ok=True)
+    known, package_folder = await _installed(definition, known, workspace, packages)
+    folder = workspace.roots.first.path / known.folder
+    program = await asyncio.to_thread(_find, known.command[0], folder)
+    seen = [SeenFiles(each.root, ("",), each.proposed(), each.is_hidden) for each in workspace.folders]
+    for each in seen:  # the first search, before the server starts, so that no later change is missed
+        await asyncio.to_thread(each.changes, None, on_disk=True)
+    shown = [ShownFolder(_folder(each.path), each.is_writable) for each in known.folders]
+    shown += [ShownFolder(package_folder)] if package_folder else []
+    shown += [ShownFolder(data, True)] if keeps_data else []
+    own = BoxSettings(variables=dict(known.variables), folders=shown)
+    is_chosen = definition.defined_in is None or package_folder is not None
+    process = await ServiceProcess.start(
+        [program, *known.command[1:]],
+        layer,
+        folder,
+        await workspace.view(layer),
+        workspace.limits(),
+        ProgramBox([Path(program)] if is_chosen else [], own),
+        Network(services=frozenset(known.hosts)),
+    )
+    return Box(process, folder, workspace.folders, seen)
+
+
+def data_folder(definition: Definition, packages: Path) -> Path:
+    """The folder for what a server keeps, which no other definition has."""
+    return packages / "data" / definition.digest[:32]
+
+
+async def _installed(
+    definition: Definition, known: Definition, workspace: Workspace, packages: Path
+) -> tuple[Definition, Path | None]:
+    """The definition with the installed program in place of `npx` or `uvx`, and the folder of its package."""
+    package = package_of(known.command)
+    if package is None:
+        return known, None
+    folder = package.folder(packages)
+    program = installed_program(package, folder)
+    if program is None:
+        command = shlex.join(package.install_command(folder))
+        action = StartServer(definition.name, command, folder, "workspace", command)
+        await workspace.gate.check(action, reasons=[INSTALLS, NO_SCRIPTS])
+        await install(package, folder)
+        program = installed_program(package, folder)
+    if program is None:
+        raise ServerFailed(f"its package {package.specs[0]} has no program {package.program or 'of this name'}")
+    return replace(known, command=(str(program), *package.arguments)), folder
+
+
+def _folder(path: str) -> Path:
+    return real_path(os.path.expanduser(path))
+
+
+def _find(program: str, folder: Path) -> str:
+    """The path of a program. Raises ServerFailed if there is none."""
+    name = os.path.expanduser(program)
+    found = str(folder / name) if "/" in name else shutil.which(name)
+    if found is None or not os.path.isfile(found):
+        raise ServerFailed(f"the program {program} was not found")
+    return found
