@@ -19,6 +19,7 @@ from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
+from fairlead.tool_servers.sign_ins import SignIns
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import EditCapabilities
 from fairlead.workspace.paths import Roots
@@ -93,7 +94,10 @@ def write_tree(folder: Path, paths: Sequence[str]) -> None:
 
 @asynccontextmanager
 async def boxed_session(
-    paths: Sequence[str], editor: Callable[[], AskingEditor] = Editor, packages: Path | None = None
+    paths: Sequence[str],
+    editor: Callable[[], AskingEditor] = Editor,
+    packages: Path | None = None,
+    sign_ins: SignIns | None = None,
 ) -> AsyncIterator[BoxedSession]:
     """A session in a new folder with these files and folders (`write_tree`)."""
     with TemporaryDirectory() as home:
@@ -108,6 +112,7 @@ async def boxed_session(
             roots=Roots.of(folder),
             layers=CommandLayers(state),
             packages=packages or Path(home, "packages"),
+            sign_ins=sign_ins or SignIns(),
         )
         session = Session("0123456789ab", "", context.roots, context, lambda _: None, Journals().in_memory())
         await session.commands.ready()

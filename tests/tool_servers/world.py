@@ -14,6 +14,7 @@ from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalReques
 from fairlead.session.session import Session
 from fairlead.shell.layer import Layer
 from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.sign_ins import SignIns
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import USUAL_WINDOW, ServerToolsContext, server_tools
 from session.boxed import BoxedSession, boxed_session
@@ -100,7 +101,11 @@ class World:
 
 @asynccontextmanager
 async def world(
-    *definitions: Definition, paths: Sequence[str] = (), user: User | None = None, packages: Path | None = None
+    *definitions: Definition,
+    paths: Sequence[str] = (),
+    user: User | None = None,
+    packages: Path | None = None,
+    sign_ins: SignIns | None = None,
 ) -> AsyncIterator[World]:
     """A session with these servers in the settings.
 
@@ -108,7 +113,7 @@ async def world(
         packages: the folder of their packages and of what they keep.
     """
     user = user or User()
-    async with boxed_session(paths, lambda: user, packages) as boxed:
+    async with boxed_session(paths, lambda: user, packages, sign_ins) as boxed:
         session = boxed.session
         found = World(boxed, user, ServerToolsContext(session.tool_servers, session.commands.gate, KeptResults()))
         found.define(*definitions)

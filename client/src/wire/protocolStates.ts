@@ -426,8 +426,11 @@ export interface ToolServer {
   readonly hosts: readonly string[];
   /** The URI of the file in the workspace that defines it; `null`: the user's settings. */
   readonly definedIn: string | null;
-  /** `stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. */
-  readonly state: "disabled" | "stopped" | "starting" | "running" | "failed" | "notAllowed";
+  /**
+   * `stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. `signIn`: they must sign
+   * in.
+   */
+  readonly state: "disabled" | "stopped" | "starting" | "running" | "failed" | "notAllowed" | "signIn";
   /** Why it cannot be used; `""` if it can. */
   readonly problem: string;
   /** The last lines that it wrote beside its messages; may be `""`. */

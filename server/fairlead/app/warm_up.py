@@ -5,9 +5,9 @@ import gc
 import threading
 from importlib import import_module
 
+from fairlead.http_client import certificates
 from fairlead.models.common.endpoint import Api
 from fairlead.models.common.http_model import load_sdk
-from fairlead.models.common.transport import certificates
 from fairlead.models.factory import model_class
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Capabilities, Model, ModelEvent, Request
+from fairlead.http_client import certificates, without_proxy
 from fairlead.models.common.api_errors import ApiErrors
 from fairlead.models.common.endpoint import Api, Endpoint
 from fairlead.models.common.models_list import list_models
 from fairlead.models.common.retry import with_retries
-from fairlead.models.common.transport import CONNECT_TIMEOUT, certificates, transport_errors, without_proxy
+from fairlead.models.common.transport import CONNECT_TIMEOUT, transport_errors
 
 NO_API = (
     "{where} has none of the APIs that Fairlead speaks: Messages, Chat Completions and Responses. Check the base URL "
@@ -143,7 +144,7 @@ async def _ask(endpoint: Endpoint) -> Api:
     key = endpoint.api_key or endpoint.auth_token or "none"
     usual = {"authorization": f"Bearer {key}", "x-api-key": key, "anthropic-version": "2023-06-01"}
     headers = endpoint.with_headers(usual)
-    context, mounts = await asyncio.to_thread(certificates), without_proxy(endpoint, endpoint.base_url or "")
+    context, mounts = await asyncio.to_thread(certificates), without_proxy(endpoint.base_url or "")
     timeout = transport.Timeout(ANSWER_TIMEOUT, connect=CONNECT_TIMEOUT)
     try:
         async with transport.AsyncClient(verify=context, mounts=mounts, timeout=timeout) as client:

@@ -31,8 +31,12 @@ MAX_PAGES, MAX_TOOLS = 50, 500
 MAX_SCHEMA, MAX_DESCRIPTION = 50_000, 10_000
 """The longest schema of a tool's input as JSON and the longest description that are used, in characters."""
 _MAX_REASON = 300
-_CLOSED = "Connection closed"
-"""What the SDK says with its code for this, which servers use for other errors."""
+_CLOSED = (
+    "Connection closed",
+    "SSE stream ended without a response",
+    "SSE stream ended and reconnection attempts were exhausted",
+)
+"""What the SDK says with its code for a closed connection, which servers use for other errors."""
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 Elicit = Callable[["ElicitRequestParams"], Awaitable["ElicitResult"]]
@@ -114,15 +118,18 @@ class Connection:
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=2)
 
-    async def list_tools(self) -> list[ListedTool]:
+    async def list_tools(self, seconds: float = LIST_SECONDS) -> list[ListedTool]:
         """The tools that the server offers. Leaves out tools that no model can use.
+
+        Args:
+            seconds: how long it may take.
 
         Raises:
             ServerFailed: it does not list them.
         """
         found: list[ListedTool] = []
         try:
-            async with asyncio.timeout(LIST_SECONDS):
+            async with asyncio.timeout(seconds):
                 cursor = None
                 for _ in range(MAX_PAGES):
                     page = await self._connected.list_tools(cursor=cursor, cache_mode="bypass")
@@ -131,7 +138,7 @@ class Connection:
                     if cursor is None or len(found) > MAX_TOOLS:
                         break
         except TimeoutError as error:
-            raise ServerFailed(f"it did not list its tools within {LIST_SECONDS:.0f} s") from error
+            raise ServerFailed(f"it did not list its tools within {seconds:.0f} s") from error
         except Exception as error:
             raise ServerFailed(f"it did not list its tools: {reason_of(error)}") from error
         return found[:MAX_TOOLS]
@@ -161,7 +168,7 @@ class Connection:
             try:
                 return await self._connected.call_tool(name, arguments, progress_callback=progressed)
             except MCPError as error:
-                if (error.code, error.message) == (CONNECTION_CLOSED, _CLOSED):
+                if error.code == CONNECTION_CLOSED and error.message in _CLOSED:
                     raise ServerFailed("it ended during the call") from error
                 raise ToolRefused(error.message) from error
             except Exception as error:

@@ -39,6 +39,9 @@ class Definition:
     """A file with more of them; empty: none."""
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with each request to a remote server."""
+    client_id: str = ""
+    """How Fairlead is registered for the sign-in to a remote server; empty: it registers itself."""
+    client_secret: str = ""
     folder: str = ""
     """Where a local server starts; empty: in the first folder of the workspace."""
     is_sandboxed: bool = True

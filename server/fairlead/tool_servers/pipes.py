@@ -30,6 +30,10 @@ class ServerFailed(ToolError):
     """A tool server does not work. The message says what happened, but not what to do."""
 
 
+class SessionEnded(ServerFailed):
+    """A remote server no longer knows the session of the connection, so it did not read the request."""
+
+
 class Output:
     """The last lines that a server wrote beside its messages."""
 
@@ -57,11 +61,13 @@ class Pipes:
         on_end: called once when the server can no longer answer, with the reason.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, output: Output, on_end: Callable[[str], None]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, output: Output, on_end: Callable[[ServerFailed], None]
+    ) -> None:
         self._process, self._output, self._on_end = process, output, on_end
         self._received = self._other_lines = 0
-        self.end_reason = ""
-        """Why the server can no longer answer; empty while it can."""
+        self.failure: ServerFailed | None = None
+        """Why the server can no longer answer; None while it can."""
 
     def expect(self) -> None:
         """Something is asked of the server, so that it may send more."""
@@ -96,12 +102,12 @@ class Pipes:
                 async for line in self._lines():
                     await self._take(line, to_client)
             except ServerFailed as error:
-                self.end_reason = str(error)
+                self.failure = error
             except Exception as error:  # noqa: BLE001  the SDK has closed the stream, or the pipe is broken
                 log.info("a tool server cannot be read: %s", error)
             # before the SDK reports that the stream is closed
-            self.end_reason = self.end_reason or "it ended"
-            self._on_end(self.end_reason)
+            self.failure = self.failure or ServerFailed("it ended")
+            self._on_end(self.failure)
 
     async def _lines(self) -> AsyncGenerator[bytes]:
         """The lines of its output, without the last one if the server ended within it."""

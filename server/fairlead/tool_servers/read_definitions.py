@@ -18,6 +18,11 @@ MAX_NAME = 60
 HTTPS = 443
 
 
+class _Oauth(TypedDict):
+    clientId: str
+    clientSecret: NotRequired[str]
+
+
 class _Server(TypedDict):
     type: NotRequired[str]
     command: NotRequired[str]
@@ -28,6 +33,7 @@ class _Server(TypedDict):
     url: NotRequired[str]
     serverUrl: NotRequired[str]
     headers: NotRequired[Mapping[str, str]]
+    oauth: NotRequired[_Oauth]
     disabled: NotRequired[bool]
     enabled: NotRequired[bool]
     disabledTools: NotRequired[list[str]]
@@ -95,6 +101,7 @@ def _definition(name: str, value: Any, path: str, defined_in: Path | None) -> De
         _check_url(url, path)
     if "\0" in "".join((command, *given.get("args", ()))):
         raise WrongValue(path, "has a command with a NUL character")
+    oauth: _Oauth = given.get("oauth", {"clientId": ""})
     return Definition(
         name=name,
         command=(command, *given.get("args", ())) if command else (),
@@ -102,6 +109,8 @@ def _definition(name: str, value: Any, path: str, defined_in: Path | None) -> De
         variables=tuple((key, _text(text)) for key, text in given.get("env", {}).items() if text is not None),
         variables_file=given.get("envFile", ""),
         headers=tuple(given.get("headers", {}).items()),
+        client_id=oauth["clientId"],
+        client_secret=oauth.get("clientSecret", ""),
         folder=given.get("cwd", ""),
         is_sandboxed=given.get("sandbox", True),
         hosts=tuple(_host(text, f"{path}.hosts") for text in given.get("hosts", ())),

@@ -16,7 +16,7 @@ from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.tool_servers.connection import Connection, ListedTool, Transport
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import MAX_QUESTIONS, Ask, elicited
-from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
+from fairlead.tool_servers.pipes import Output, ServerFailed
 from fairlead.tool_servers.results import Answer, answer_of
 from fairlead.uncancelled import finish_uncancelled
 
@@ -76,12 +76,25 @@ Propose = Callable[[Changes, RunningCall], Awaitable[Sequence[str]]]
 """Proposes what a server wrote during or after a call. Returns lines for the model."""
 
 
+class Streams(Protocol):
+    """What carries the messages."""
+
+    @property
+    def failure(self) -> ServerFailed | None:
+        """Why the server can no longer answer; None while it can."""
+        ...
+
+    def expect(self) -> None:
+        """Something is asked of the server, so that it may send more."""
+        ...
+
+
 class RunningServer:
     """A server that is connected.
 
     Args:
         box: None for a remote server.
-        pipes: those of the box's process.
+        streams: to the box's process, or to the remote server.
         ask: asks the user, given the call.
         on_use: called after each call.
     """
@@ -91,14 +104,14 @@ class RunningServer:
         definition: Definition,
         transport: Transport,
         box: Box | None,
-        pipes: Pipes | None,
+        streams: Streams,
         propose: Propose,
         ask: Callable[[RunningCall], Ask],
         on_use: Callable[["RunningServer"], None],
         output: Output,
     ) -> None:
         self.definition, self.output = definition, output
-        self._box, self._pipes, self._propose, self._ask, self._on_use = box, pipes, propose, ask, on_use
+        self._box, self._streams, self._propose, self._ask, self._on_use = box, streams, propose, ask, on_use
         self.tools_changed = False
         """Whether the server has said so since the last `list_tools`."""
         self.has_failed = False
@@ -124,7 +137,7 @@ class RunningServer:
 
     async def list_tools(self) -> list[ListedTool]:
         """See `Connection.list_tools`."""
-        self._expect()
+        self._streams.expect()
         self.tools_changed = False
         with self._naming_reason():
             return await self.connection.list_tools()
@@ -143,7 +156,7 @@ class RunningServer:
         with self._calling(call):
             await finish_uncancelled(self._show_files())
             self._last_call = call
-            self._expect()
+            self._streams.expect()
             try:
                 with self._naming_reason():
                     result = await self.connection.call(
@@ -213,12 +226,9 @@ class RunningServer:
         try:
             yield
         except ServerFailed as error:
-            reason = self._pipes.end_reason if self._pipes is not None else ""
-            raise ServerFailed(reason or str(error)) from error
-
-    def _expect(self) -> None:
-        if self._pipes is not None:
-            self._pipes.expect()
+            if self._streams.failure is None:
+                raise
+            raise self._streams.failure from error
 
     def _note_tools_changed(self) -> None:
         self.tools_changed = True

@@ -23,10 +23,11 @@ from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers, tool_digest
 from fairlead.tool_servers.local import Workspace, data_folder, start_box
 from fairlead.tool_servers.names import tool_names
-from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
+from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnded
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
 from fairlead.tool_servers.server import RunningServer
+from fairlead.tool_servers.sign_ins import SignInNeeded, SignIns
 from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
 
@@ -34,6 +35,12 @@ log = logging.getLogger(__name__)
 
 MAX_FAILURES = 3
 """How often a server may fail in a session before it is started only at the user's request."""
+
+HOW_TO_SIGN_IN = "Run “Agent: Sign In to Tool Server...” in VS Code, or `fairlead mcp login {server}` in a terminal."
+NEEDS_SIGN_IN = (
+    "The tool server {server} was not used, because the user must sign in to it. Ask them to. In VS Code it is “Agent: "
+    "Sign In to Tool Server...”, in a terminal `fairlead mcp login {server}`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,8 @@ class _Known:
     """Why it is not running, if it failed or may not start."""
     is_refused: bool = False
     """Whether the user did not allow it."""
+    refused_sign_ins: int | None = None
+    """The version of the sign-ins with which it wanted another one; None: it did not."""
     output: Output = field(default_factory=Output)
 
 
@@ -78,6 +87,7 @@ class ToolServers:
         packages: the folder for the packages of `npx` and `uvx` servers, and for what servers keep.
         pool: limits the local servers of all sessions, and stops idle ones.
         on_change: called when the status of a server has changed.
+        sign_ins: those of the user to remote servers.
     """
 
     def __init__(
@@ -89,9 +99,11 @@ class ToolServers:
         packages: Path,
         answer: Callable[[str, str], str | None] = no_answer,
         on_change: Callable[[], None] = lambda: None,
+        sign_ins: SignIns | None = None,
     ) -> None:
         self._workspace, self._definitions, self._known, self._pool = workspace, definitions, known, pool
         self._answer, self._packages, self._on_change = answer, packages, on_change
+        self._sign_ins = sign_ins or SignIns()
         self._states: dict[str, _Known] = {}
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
@@ -149,19 +161,37 @@ class ToolServers:
         definition = self._definitions().get(offered.server)
         if definition is None or not definition.is_enabled:
             raise ToolError(f"The tool server {offered.server} is no longer there.")
-        server = await self._running(definition)
         state = self._state(definition)
+        try:
+            result = await self._call(definition, offered, arguments, call, may_repeat=True)
+        except SessionEnded:
+            result = await self._call(definition, offered, arguments, call, may_repeat=False)
+        state.failures = 0
+        return result
+
+    async def _call(
+        self,
+        definition: Definition,
+        offered: OfferedTool,
+        arguments: dict[str, Any],
+        call: RunningCall,
+        *,
+        may_repeat: bool,
+    ) -> tuple[Answer, Sequence[str]]:
+        """As `call`. Raises SessionEnded if the server did not read the call, and it may be repeated."""
+        state = self._state(definition)
+        server = await self._running(definition)
         try:
             if server.tools_changed:
                 await self._learn_from(server)
             self._check_offered(definition, offered)
-            result = await server.call(offered.tool, arguments, call)
+            return await server.call(offered.tool, arguments, call)
         except ServerFailed as error:
-            self._note_end(definition, state, server, str(error))
+            self._note_end(definition, state, server, error)
             await self._end(state)
+            if isinstance(error, SessionEnded) and may_repeat:
+                raise
             raise self._failed(definition, state) from error
-        state.failures = 0
-        return result
 
     async def restart(self, name: str) -> None:
         """Ends a server and starts it again, whatever happened before. `statuses` says whether it works."""
@@ -170,7 +200,7 @@ class ToolServers:
             return
         state = self._state(definition)
         await self._end(state)
-        state.failures, state.problem, state.is_refused = 0, "", False
+        state.failures, state.problem, state.is_refused, state.refused_sign_ins = 0, "", False, None
         with contextlib.suppress(ToolError):
             await self._learn_from(await self._running(definition))
 
@@ -193,6 +223,8 @@ class ToolServers:
             shown = "running"
         elif state.is_refused:
             shown = "notAllowed"
+        elif self._needs_sign_in(state):
+            shown = "signIn"
         elif state.problem:
             shown = "failed"
         tools = self._known.tools(definition.digest) or ()
@@ -204,6 +236,8 @@ class ToolServers:
         is_known = self._known.tools(definition.digest) is not None
         has_changed = state.running is not None and state.running.tools_changed
         if (is_known and not has_changed) or state.is_refused or state.failures >= MAX_FAILURES:
+            return
+        if self._needs_sign_in(state):
             return
         with contextlib.suppress(ToolError):
             await self._learn_from(await self._running(definition))
@@ -263,7 +297,7 @@ class ToolServers:
             raise ToolError("The session has ended.")
         if state.is_refused:
             raise ToolError(f"The user did not allow the tool server {definition.name}.")
-        if state.failures >= MAX_FAILURES:
+        if state.failures >= MAX_FAILURES or self._needs_sign_in(state):
             raise self._failed(definition, state)
         state.is_starting = True
         self._on_change()
@@ -273,7 +307,7 @@ class ToolServers:
             state.is_refused, state.problem = True, str(error)
             raise
         except (ServerFailed, ServiceError, ToolError) as error:
-            self._note_failure(definition, state, str(error))
+            self._note_failure(definition, state, error)
             raise self._failed(definition, state) from error
         finally:
             state.is_starting = False
@@ -281,7 +315,9 @@ class ToolServers:
 
     async def _start_allowed(self, definition: Definition, state: _Known) -> RunningServer:
         roots = self._workspace.roots
-        layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
+        layer = None
+        if not definition.is_remote:
+            layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
         await self._allow(definition, layer)
         values = Values(
             roots.first.path,
@@ -292,6 +328,15 @@ class ToolServers:
         )
         known = expanded(definition, values)
         state.output = Output()
+        if layer is None:
+            server = self._connect(definition, known, state)
+            try:
+                await server.open()
+            except BaseException:
+                await asyncio.shield(server.start_ending())
+                raise
+            state.running, state.problem, state.refused_sign_ins = server, "", None
+            return server
         async with self._pool.slot():
             server = await self._start_local(definition, known, layer, state)
             try:
@@ -310,49 +355,86 @@ class ToolServers:
         workspace = self._workspace
         box = await start_box(definition, known, layer, workspace, self._packages)
         server: RunningServer
-        pipes = Pipes(box.process.process, state.output, lambda reason: self._ended(definition, server, reason))
+        pipes = Pipes(box.process.process, state.output, lambda failure: self._ended(definition, server, failure))
         server = RunningServer(
             definition, pipes.streams, box, pipes, workspace.propose, workspace.ask, self._pool.note_use, state.output
         )
         return server
 
-    def _ended(self, definition: Definition, server: RunningServer, reason: str) -> None:
+    def _connect(self, definition: Definition, known: Definition, state: _Known) -> RunningServer:
+        """A remote server, not yet open.
+
+        Args:
+            known: the definition without variables.
+        """
+        # the SDK is slow to import, and rarely needed
+        from fairlead.tool_servers.http import HttpStreams  # noqa: PLC0415
+        from fairlead.tool_servers.oauth import SavedSignIn, has_own_key, key_of  # noqa: PLC0415
+
+        auth = None if has_own_key(known) else SavedSignIn(self._sign_ins, key_of(definition, known.url), known)
+        server: RunningServer
+        streams = HttpStreams(
+            known.url, dict(known.headers), lambda failure: self._ended(definition, server, failure), auth
+        )
+        workspace = self._workspace
+        server = RunningServer(
+            definition, streams.streams, None, streams, workspace.propose, workspace.ask, lambda _: None, state.output
+        )
+        return server
+
+    def _ended(self, definition: Definition, server: RunningServer, failure: ServerFailed) -> None:
         """A server can no longer answer."""
         if server.is_running and not self._closed:
             state = self._state(definition)
             if state.running is server:
-                self._note_end(definition, state, server, reason)
+                self._note_end(definition, state, server, failure)
             server.start_ending()
             self._on_change()
 
-    async def _allow(self, definition: Definition, layer: Layer) -> None:
+    async def _allow(self, definition: Definition, layer: Layer | None) -> None:
         """Asks the user if a definition is the workspace's, or if there is no sandbox.
+
+        Args:
+            layer: where a local server runs; None for a remote one.
 
         Raises:
             NotAllowed: it must not start.
         """
-        is_outside = layer.where == "workspace" and not definition.is_remote
+        is_outside = layer is not None and layer.where == "workspace"
         digest = f"{definition.digest}{' outside' if is_outside else ''}"
         if (definition.defined_in is None and not is_outside) or self._known.is_allowed(digest):
             return
+        where = layer.where if layer is not None else "sandboxed"
         action = StartServer(
-            definition.name, escape_invisible(definition.text), layer.roots.first.path, layer.where, digest
+            definition.name, escape_invisible(definition.text), self._workspace.roots.first.path, where, digest
         )
         await self._workspace.gate.check(action, reasons=[*about(definition, is_outside=is_outside), STAYS_ALLOWED])
         self._known.allow(digest)
 
-    def _note_end(self, definition: Definition, state: _Known, server: RunningServer, reason: str) -> None:
+    def _note_end(self, definition: Definition, state: _Known, server: RunningServer, failure: ServerFailed) -> None:
         """Notes that a running server has failed, which both its pipes and its call may notice."""
         if not server.has_failed:
             server.has_failed = True
-            self._note_failure(definition, state, reason)
+            self._note_failure(definition, state, failure)
 
-    def _note_failure(self, definition: Definition, state: _Known, reason: str) -> None:
-        log.warning("the tool server %s failed: %s", definition.name, reason)
-        state.failures += 1
-        state.problem = reason
+    def _note_failure(self, definition: Definition, state: _Known, error: ToolError) -> None:
+        state.problem = str(error)
+        if isinstance(error, SessionEnded):
+            return  # the next call begins another one
+        log.warning("the tool server %s failed: %s", definition.name, error)
+        if isinstance(error, SignInNeeded):
+            state.problem = f"{end_sentence(state.problem)} {HOW_TO_SIGN_IN.format(server=definition.name)}"
+            state.refused_sign_ins = self._sign_ins.version
+        else:
+            state.failures += 1
+
+    def _needs_sign_in(self, state: _Known) -> bool:
+        """Whether a server wanted another sign-in than those that there still are."""
+        return state.refused_sign_ins == self._sign_ins.version
 
     def _failed(self, definition: Definition, state: _Known) -> ToolError:
+        if self._needs_sign_in(state):
+            return ToolError(NEEDS_SIGN_IN.format(server=definition.name))
         last = state.output.last_line
         said = f" Its last output: {escape_to_one_line(last)}" if last else ""
         again = " It is not started again until the user restarts it." if state.failures >= MAX_FAILURES else ""

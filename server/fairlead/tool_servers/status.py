@@ -8,7 +8,8 @@ from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
 
-State = Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed"]
+State = Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed", "signIn"]
+"""`signIn`: the user must sign in to a remote server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ def expanded(definition: Definition, values: Values) -> Definition:
         variables=tuple(variables.items()),
         variables_file="",
         headers=tuple((name, each(text)) for name, text in definition.headers),
+        client_id=each(definition.client_id),
+        client_secret=each(definition.client_secret),
         folder=each(definition.folder),
         folders=tuple(replace(folder, path=each(folder.path)) for folder in definition.folders),
     )
@@ -77,6 +79,7 @@ def expanded(definition: Definition, values: Values) -> Definition:
 def _texts(definition: Definition) -> Iterator[str]:
     yield from definition.command
     yield from (definition.url, definition.variables_file, definition.folder)
+    yield from (definition.client_id, definition.client_secret)
     yield from (text for _, text in (*definition.variables, *definition.headers))
     yield from (folder.path for folder in definition.folders)
 

@@ -441,8 +441,8 @@ class ToolServerWire(TypedDict):
     """What it reaches over the network, as `host:port`."""
     definedIn: str | None
     """The URI of the file in the workspace that defines it; `null`: the user's settings."""
-    state: Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed"]
-    """`stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start."""
+    state: Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed", "signIn"]
+    """`stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. `signIn`: they must sign in."""
     problem: str
     """Why it cannot be used; `""` if it can."""
     output: str

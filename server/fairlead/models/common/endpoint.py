@@ -8,6 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from fairlead.agent.errors import Help, ModelError
+from fairlead.http_client import is_loopback
 
 MAX_URL = 2000  # characters
 # Seconds. The API sends pings while the model thinks, so a long silence means a dead connection. A cloud may be silent
@@ -154,13 +155,7 @@ class Endpoint:
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine, judged by its name or address."""
-        if self.host is None:
-            return False
-        try:
-            address = ipaddress.ip_address(self.host)
-            return address.is_loopback or address.is_unspecified
-        except ValueError:
-            return self.host == "localhost" or self.host.endswith(".localhost")
+        return self.host is not None and is_loopback(self.host)
 
     @property
     def is_local(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from fairlead.agent.errors import ModelError
 from fairlead.agent.model import Capabilities, ModelEvent, Reply, Request, TextDelta, ThinkingDelta, Usage, Used
+from fairlead.http_client import certificates, without_proxy
 from fairlead.messages.images import has_image
 from fairlead.models.common.api_errors import ApiErrors, is_broken
 from fairlead.models.common.endpoint import Endpoint
@@ -39,11 +40,9 @@ from fairlead.models.common.transport import (
     CONNECT_TIMEOUT,
     Filter,
     HeadTimeout,
-    certificates,
     check_redirect,
     limit_body,
     transport_errors,
-    without_proxy,
 )
 
 # seconds that an idle connection stays open: a command between two requests may take longer than the default, 5
@@ -342,7 +341,7 @@ class HttpModel(ABC):
             verify=certificates(),
             event_hooks=hooks,
             limits=limits,
-            mounts=without_proxy(self._endpoint, self._base_url),
+            mounts=without_proxy(self._base_url),
         )
         return self._http
 

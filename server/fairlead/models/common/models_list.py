@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any
 
 from fairlead.agent.errors import ModelError
+from fairlead.http_client import certificates, without_proxy
 from fairlead.json_values import fields_of, is_list
 from fairlead.messages.history import clean_text
 from fairlead.models.common.api_errors import ApiErrors
@@ -22,7 +23,7 @@ from fairlead.models.common.fields import MAX_COUNT
 from fairlead.models.common.foreign import BASE_URL, quote
 from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
-from fairlead.models.common.transport import certificates, check_redirect, limit_body, transport_errors, without_proxy
+from fairlead.models.common.transport import check_redirect, limit_body, transport_errors
 
 TIMEOUT = 15.0  # seconds
 PROBE = 1.0
@@ -115,7 +116,7 @@ async def _get(transport: Any, endpoint: Endpoint, url: str, headers: dict[str, 
     client = transport.AsyncClient(
         verify=certificates(),
         event_hooks={"response": [limit]},
-        mounts=without_proxy(endpoint, url),
+        mounts=without_proxy(url),
         follow_redirects=True,
         timeout=None,
     )

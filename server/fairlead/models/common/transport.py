@@ -7,10 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, G
 from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import getproxies
 
 from fairlead.agent.errors import ModelError
+from fairlead.http_client import PIECE, without_proxy
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.common.fields import nonsense
 from fairlead.workspace.long_work import Yielder
@@ -28,8 +28,6 @@ MAX_ANSWER = 100_000_000
 """Decoded. The longest answer of a model takes far fewer, with all that its events repeat."""
 MAX_COMPRESSED = 25_000_000
 """Of a compressed body, as sent. A stream of events shrinks to less than a quarter."""
-PIECE = 16_000
-"""A response is read and decoded in pieces of at most this size, and other work can run between them."""
 MAX_ORIGIN = 300  # characters; the name of a host has at most 253
 REDIRECTED = (
     "{origin} redirects to {target}. The conversation and the key were not sent there. If that is the right server, "
@@ -44,31 +42,9 @@ def transport_errors() -> tuple[type[Exception], ...]:
     return (transport.HTTPError, transport.StreamError)
 
 
-@cache
-def certificates() -> Any:
-    """The trusted certificates as an `ssl.SSLContext`, read once per process instead of once per client.
-
-    Also sets how much the transport reads before other work can run.
-    """
-    # imported here, because otherwise the first client would import it
-    importlib.import_module("httpcore2").AsyncHTTP11Connection.READ_NUM_BYTES = PIECE
-    return importlib.import_module("httpx2").create_ssl_context()
-
-
-def without_proxy(endpoint: Endpoint, url: str) -> dict[str, None]:
-    """The transport's `mounts`: none of its proxy for a server on this machine, or if the system exempts its host.
-
-    The transport itself reads only the exemptions in `NO_PROXY`.
-    """
-    host = urlsplit(url).hostname or ""
-    if not (endpoint.is_loopback or proxy_bypass(host)):
-        return {}
-    return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
-
-
 def is_proxied(endpoint: Endpoint) -> bool:
     """Whether requests may go through a proxy of the environment or the system."""
-    return not without_proxy(endpoint, endpoint.base_url or "") and bool({"http", "https", "all"} & getproxies().keys())
+    return not without_proxy(endpoint.base_url or "") and bool({"http", "https", "all"} & getproxies().keys())
 
 
 def check_redirect(response: Any) -> None:
