@@ -10,7 +10,7 @@ import { wheelsDir } from "./wheels.mjs";
  * check has
  *   name     as in `--only`
  *   command, args, env   the process to start
- *   needs    what it uses in addition to .venv and node_modules: "vscode" or a set of wheels.mjs
+ *   needs    what it uses in addition to .venv and node_modules: "vscode", "conformance" or a set of wheels.mjs
  *   slow     true if `npm test` does not run it unless `--only` names it
  *   optional true if `npm run test:all` does not run it either
  *   alone    true if it measures time or uses all cores: it runs after the others
@@ -78,6 +78,16 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
       ...otherPrograms("tool-servers", ["tool-servers"], "tests/real_servers", {
         FAIRLEAD_TOOL_SERVERS: wheelsDir("tool-servers"),
       }),
+    },
+    {
+      name: "conformance",
+      slow: true,
+      needs: ["conformance"],
+      alone: true,
+      count: countWords,
+      summary: /^\d+ (passed|skipped)\b.*$|: \d+ scenarios, /,
+      failure: /^ {2}\S+: \d+ passed, \d+ failed/,
+      ...script("scripts/conformance.mjs"),
     },
     {
       optional: true,

@@ -10,6 +10,7 @@ import { isolate } from "./isolation.mjs";
 import { run } from "./process.mjs";
 import { say, seconds, withProgress } from "./progress.mjs";
 import { SetupError } from "./python.mjs";
+import { ensureConformance } from "./conformance.mjs";
 import { ensureNode, ensurePython, main, waitForAll } from "./setup.mjs";
 import { ensureWheels } from "./wheels.mjs";
 
@@ -77,6 +78,7 @@ async function setUp(chosen) {
   await waitForAll(ensurePython({ dev: true }), ensureNode());
   for (const name of ["local-model", "litellm", "dasllama", "tool-servers", "neovim"])
     if (needed.has(name)) await ensureWheels(name);
+  if (needed.has("conformance")) await ensureConformance();
   // If this fails, the check reports the reason.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }

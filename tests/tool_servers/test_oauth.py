@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -147,8 +148,11 @@ async def test_a_sign_in_that_does_not_allow_enough() -> None:
             with pytest.raises(ToolError, match="the user must sign in"):
                 await found.call("far__say", text="hello")
             assert state_of(found)[1].startswith("your sign-in does not allow this; sign in again and allow more. ")
+            issuer.scope = "read"  # as many servers say before they know which tool is called
             await log_in(sign_ins, definition, issuer.browse)
+            issuer.scope = "write"
             assert "hello" in await found.call("far__say", text="hello")
+        assert [parse_qs(urlsplit(url).query)["scope"] for url in issuer.opened] == [["read"], ["read write"]]
 
 
 WRONG = {

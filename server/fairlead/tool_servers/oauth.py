@@ -36,6 +36,7 @@ NOT_SIGNED_IN = "you are not signed in to it"
 EXPIRED = "your sign-in has expired or was revoked"
 NEEDS_MORE = "your sign-in does not allow this; sign in again and allow more"
 _MAX_SHOWN = 300
+_MAX_CHALLENGE = 2_000
 _LONG_AGO = 1.0
 """In seconds since the epoch."""
 _M = TypeVar("_M", bound=BaseModel)
@@ -97,8 +98,20 @@ class _Storage:
         self._sign_ins.put(self._key, saved)
         return True
 
+    def note_challenge(self, challenge: str) -> None:
+        """The sign-in does not allow enough. The next one asks for what the server wants in addition."""
+        self._save(challenge=challenge)
+
+    @property
+    def challenge(self) -> str:
+        """What the server answered when the sign-in did not allow enough; empty: it did not answer that."""
+        return str(self._sign_ins.get(self._key).get("challenge", ""))
+
     async def get_tokens(self) -> OAuthToken | None:
-        return None if self._redirect else _model(OAuthToken, self._sign_ins.get(self._key).get("tokens"))
+        """None for a new sign-in, unless it extends the old one."""
+        if self._redirect and not self.challenge:
+            return None
+        return _model(OAuthToken, self._sign_ins.get(self._key).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         context = self.context
@@ -108,6 +121,7 @@ class _Storage:
             metadata=context.oauth_metadata,
             resource=context.protected_resource_metadata,
             issuer=context.auth_server_url,
+            challenge=None,
         )
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -175,7 +189,7 @@ class SavedSignIn(httpx2.Auth):
                 request.headers["authorization"] = f"Bearer {token}"
             response = yield request
             if response.status_code != HTTPStatus.UNAUTHORIZED:
-                _check_scope(response)
+                self._check_scope(response)
                 return
             refused = token
         raise SignInNeeded(EXPIRED if storage.forget_tokens() else NOT_SIGNED_IN)
@@ -190,18 +204,18 @@ class SavedSignIn(httpx2.Auth):
         self._storage.load()
         return self._token in ("", refused) and self._storage.context.can_refresh_token()
 
+    def _check_scope(self, response: httpx2.Response) -> None:
+        is_forbidden = response.status_code == HTTPStatus.FORBIDDEN
+        if is_forbidden and extract_field_from_www_auth(response, "error") == "insufficient_scope":
+            self._storage.note_challenge(response.headers["www-authenticate"][:_MAX_CHALLENGE])
+            raise SignInNeeded(NEEDS_MORE)
+
 
 def _check_refresh(response: httpx2.Response) -> None:
     """Raises ServerFailed if a token could not be refreshed for now. Otherwise, a failure means that it is void."""
     status = response.status_code
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
         raise ServerFailed(f"your sign-in could not be refreshed (HTTP {status}). Try again later")
-
-
-def _check_scope(response: httpx2.Response) -> None:
-    is_forbidden = response.status_code == HTTPStatus.FORBIDDEN
-    if is_forbidden and extract_field_from_www_auth(response, "error") == "insufficient_scope":
-        raise SignInNeeded(NEEDS_MORE)
 
 
 def asking_sign_in(
@@ -235,7 +249,30 @@ def asking_sign_in(
         return AuthorizationCodeResult(code=fields.get("code", ""), state=fields.get("state"), iss=fields.get("iss"))
 
     context.redirect_handler, context.callback_handler = open_page, read_answer
-    return storage.provider
+    return _NewSignIn(storage.provider, storage.challenge)
+
+
+class _NewSignIn(httpx2.Auth):
+    """The SDK's flow, which begins with what the server answered before; empty: with the request."""
+
+    requires_request_body = True
+
+    def __init__(self, provider: OAuthClientProvider, challenge: str) -> None:
+        self._provider, self._challenge = provider, challenge
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        async with contextlib.aclosing(self._provider.async_auth_flow(request)) as flow:
+            each = await anext(flow)
+            while True:
+                if each is request and self._challenge:
+                    headers, self._challenge = {"www-authenticate": self._challenge}, ""
+                    response = httpx2.Response(HTTPStatus.FORBIDDEN, headers=headers, request=request)
+                else:
+                    response = yield each
+                try:
+                    each = await flow.asend(response)
+                except StopAsyncIteration:
+                    return
 
 
 async def sign_in(sign_ins: SignIns, key: str, definition: Definition, redirect: str, authorize: Authorize) -> None:
