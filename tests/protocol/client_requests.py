@@ -41,7 +41,8 @@ from protocol.examples import (
     a_smallest_set,
     proposals,
 )
-from protocol.golden import FOLDER, ROOT, SESSION, URI, Golden, Json
+from protocol.golden import CALL, FOLDER, ROOT, SESSION, URI, Golden, Json
+from protocol.notifications import FEEDBACK
 
 NO_KEY = "No API key. In a terminal set ANTHROPIC_API_KEY."
 A_MODEL = ModelSelection("work", "模型-1", "high")
@@ -223,6 +224,21 @@ def requests() -> Iterator[Golden]:
 
 def _tool_servers() -> Iterator[Golden]:
     running, stopped = tool_servers(SESSION, SERVER_STATUSES), tool_servers(None, SERVER_STATUSES[1:])
+    called = {
+        "sessionId": SESSION,
+        "name": "edit_file",
+        "input": {"path": "src/問候.py", "old_text": "Hello", "new_text": "你好"},
+        "caller": "Claude Code",
+        "prompt": "Claude Code works in this session.",
+    }
+    yield _asks("tools.call.params", wire.CALL_TOOL, called)
+    answer: wire.CallToolResult = {
+        "toolCallId": CALL,
+        "text": "Proposed at line 1 (+1 -1).",
+        "isError": False,
+        "feedback": FEEDBACK,
+    }
+    yield _answers("tools.call.result", wire.CALL_TOOL, answer)
     yield _asks("toolServers.list.params", wire.TOOL_SERVERS_LIST, {"sessionId": SESSION})
     yield _answers("toolServers.list.result", wire.TOOL_SERVERS_LIST, stopped)
     yield _asks("toolServers.restart.params", wire.TOOL_SERVERS_RESTART, {"sessionId": SESSION, "server": "筆記"})

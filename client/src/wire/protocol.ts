@@ -52,6 +52,7 @@ export const method = {
   tryModel: "agent/models/try",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
+  callTool: "agent/tools/call",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
@@ -159,6 +160,18 @@ export interface RunResult {
   readonly record: string;
   /** The same in parts, for a client that shows another language: their texts one after the other. */
   readonly recordTexts: readonly Title[];
+}
+
+/** What a call of a tool returned. */
+export interface CallToolResult {
+  /** That of its events. */
+  readonly toolCallId: string;
+  /** As a model reads it. */
+  readonly text: string;
+  /** The tool failed, was not allowed, or does not exist. */
+  readonly isError: boolean;
+  /** What the user decided and changed since the last call, as a model reads it; `""`: nothing. */
+  readonly feedback: string;
 }
 
 export interface CreatedSession {
@@ -661,6 +674,20 @@ export interface RunTaskParams extends ContinueParams {
   readonly editor?: EditorContext;
   /** The token under which the client wants to see the progress. */
   readonly workDoneToken?: string | number;
+}
+
+export interface CallToolParams {
+  readonly sessionId: string;
+  /** A tool of the agent, as a model names it, or `run_check`, which runs a command or all checks on the proposals. */
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The program that calls, for the user. At most 80 characters of it are shown. */
+  readonly caller: string;
+  /**
+   * What the program begins, in a sentence for the user; it is in the conversation. Without it, the call continues the
+   * work. The first call of a session needs it.
+   */
+  readonly prompt?: string;
 }
 
 export interface SteerParams {
@@ -1197,6 +1224,7 @@ export interface ClientRequests {
   readonly "agent/sessions/former": { params: NoParams; result: FormerFoldersResult };
   readonly "agent/sessions/adopt": { params: AdoptParams; result: AdoptResult };
   readonly "agent/runTask": { params: RunTaskParams; result: RunResult };
+  readonly "agent/tools/call": { params: CallToolParams; result: CallToolResult };
   readonly "agent/steer": { params: SteerParams; result: SteerResult };
   readonly "agent/command/stop": { params: StopCommandParams; result: null };
   readonly "agent/cancel": { params: SessionParams; result: null };

@@ -27,6 +27,7 @@ from fairlead.session.publisher import Publisher
 from fairlead.session.review.checks import UserChecks
 from fairlead.session.review.review import Review
 from fairlead.session.run.agent_builder import AgentBuilder
+from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of
@@ -234,6 +235,28 @@ class Session:
             on_begin()
 
         return await self.runs.execute_main(task, begin)
+
+    async def call_tool(self, called: CalledTool, on_begin: Callable[[], None] = lambda: None) -> CallAnswer:
+        """Runs a call that another program makes, as a run of its own without a model.
+
+        Cancelling the caller stops the call. `on_begin` is as for `run`.
+
+        Raises:
+            RequestRefused: as `run`, or the call was stopped before it began.
+        """
+        self.check_can_run(None if called.prompt else "paused")
+        if self.running:  # as in `run`
+            self.cancel()
+        if not self.title:
+            self._use_title(title_of(called.prompt))
+        self.journal_writer.compact()
+
+        def begin() -> None:
+            if called.prompt:
+                self.conversation.add(Prompted(shown_prompt(called.prompt)))
+            on_begin()
+
+        return await self.runs.execute_call(called, begin)
 
     def show_end(self, outcome: Outcome, record: tuple[Phrase, ...]) -> None:
         """Shows in the conversation how a run ended, unless it was interrupted by the end of the process.

@@ -93,7 +93,7 @@ class Bash:
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         command, background = input["command"], bool(input.get("background"))
-        _validate(command)
+        check_command(command)
         if background:
             self._commands.background.check_capacity()
         job = await self._prepare(input, call, background=background)
@@ -220,7 +220,8 @@ def _network(input: dict[str, Any]) -> Network:
         raise ToolError(f"Not run: {error}") from error
 
 
-def _validate(command: str) -> None:
+def check_command(command: str) -> None:
+    """Raises ToolError if no shell can run the command: it is empty, too long, or has characters that it must not."""
     if not command.strip():
         raise ToolError("The command is empty. Send it again with a command.")
     if "\0" in command:

@@ -59,15 +59,17 @@ class Checks:
             if await self._still_passes(command):
                 results.append(Checked(True, f"The check of #{item.id} holds: `{command}` passed on these files."))
                 continue
-            results.append(await self._run(item, command, call))
+            call.progress = "Cancelled while a check ran. The plan was not changed."
+            results.append(await self._run(f"The check of #{item.id}", command, replace(call, item_id=item.id)))
             if not results[-1].passed:
                 break
         return results
 
-    async def _run(self, item: PlanItem, command: str, call: RunningCall) -> Checked:
-        name = f"The check of #{item.id}"
-        call.progress = "Cancelled while a check ran. The plan was not changed."
-        call = replace(call, item_id=item.id)
+    async def run_command(self, command: str, call: RunningCall) -> Checked:
+        """Runs a command as a check, which belongs to the item in progress, even if it has passed on the same files."""
+        return await self._run("The check", command, call)
+
+    async def _run(self, name: str, command: str, call: RunningCall) -> Checked:
 
         async def in_turn(handle: str) -> Checked:
             where = await allow_check(self._commands, command, call)

@@ -17,6 +17,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.FORMER_FOLDERS: (params.NoParams, wire.FormerFoldersResult),
     wire.ADOPT_SESSIONS: (params.AdoptParams, wire.AdoptResult),
     wire.RUN_TASK: (params.RunTaskParams, wire.RunResult),
+    wire.CALL_TOOL: (params.CallToolParams, wire.CallToolResult),
     wire.STEER: (params.SteerParams, wire.SteerResult),
     wire.STOP_COMMAND: (params.StopCommandParams, None),
     wire.CANCEL: (params.SessionParams, None),

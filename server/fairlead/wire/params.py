@@ -233,6 +233,19 @@ class RunTaskParams(ContinueParams, TypedDict):
     """The token under which the client wants to see the progress."""
 
 
+class CallToolParams(TypedDict):
+    sessionId: str
+    name: str
+    """A tool of the agent, as a model names it, or `run_check`, which runs a command or all checks on the proposals."""
+    input: dict[str, Any]
+    caller: str
+    """The program that calls, for the user. At most 80 characters of it are shown."""
+    prompt: NotRequired[str]
+    """What the program begins, in a sentence for the user; it is in the conversation. Without it, the call continues
+    the work. The first call of a session needs it.
+    """
+
+
 class SteerParams(TypedDict):
     sessionId: str
     text: str

@@ -52,6 +52,7 @@ CHOOSE_MODEL = "agent/models/choose"
 TRY_MODEL = "agent/models/try"
 TOOL_SERVERS_LIST = "agent/toolServers/list"
 TOOL_SERVERS_RESTART = "agent/toolServers/restart"
+CALL_TOOL = "agent/tools/call"
 TRUST = "agent/trust"
 """The user trusts the workspace, or no longer does. A running session continues."""
 
@@ -199,6 +200,19 @@ class RunResult(TypedDict):
     """
     recordTexts: list[TitleWire]
     """The same in parts, for a client that shows another language: their texts one after the other."""
+
+
+class CallToolResult(TypedDict):
+    """What a call of a tool returned."""
+
+    toolCallId: str
+    """That of its events."""
+    text: str
+    """As a model reads it."""
+    isError: bool
+    """The tool failed, was not allowed, or does not exist."""
+    feedback: str
+    """What the user decided and changed since the last call, as a model reads it; `""`: nothing."""
 
 
 class CreatedSession(TypedDict):

@@ -22,6 +22,7 @@ REQUESTS: dict[str, Handler] = {
     wire.FORMER_FOLDERS: sessions.former_folders,
     wire.ADOPT_SESSIONS: sessions.adopt_sessions,
     wire.RUN_TASK: runs.run_task,
+    wire.CALL_TOOL: runs.call_tool,
     wire.STEER: runs.steer,
     wire.STOP_COMMAND: runs.stop_command,
     wire.CANCEL: runs.cancel,

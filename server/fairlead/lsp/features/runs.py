@@ -7,9 +7,10 @@ from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.report.summary import short_record
+from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
-from fairlead.wire.params import RunTaskParams, SessionParams, SteerParams, StopCommandParams
+from fairlead.wire.params import CallToolParams, RunTaskParams, SessionParams, SteerParams, StopCommandParams
 
 
 async def run_task(server: AgentServer, params: RunTaskParams) -> wire.RunResult:
@@ -47,6 +48,23 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
     record = short_record(session.snapshot(), session.evidence.support_by_item)
     session.show_end(outcome, record)
     return convert_events.run_result(session.id, outcome, record)
+
+
+async def call_tool(server: AgentServer, params: CallToolParams) -> wire.CallToolResult:
+    """`agent/tools/call`: calls a tool of the agent for another program, as a run without a model."""
+    session = await named_session(server, params)
+    called = CalledTool(params["name"], params["input"], params["caller"], params.get("prompt", ""))
+
+    def begin() -> None:
+        server.run_progress.begin_run(session.id, None, can_create=False)
+
+    answer = await session.call_tool(called, begin)
+    return {
+        "toolCallId": answer.call_id,
+        "text": answer.text,
+        "isError": answer.is_error,
+        "feedback": answer.feedback,
+    }
 
 
 async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:

@@ -1,21 +1,24 @@
 """Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.agent.agent import Agent
+from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.events import Event
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.limits import Budget, Limits
 from fairlead.agent.meter import Account, CostOf, Meter
 from fairlead.agent.old_images import OldImages
 from fairlead.agent.reminder import Reminder
+from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
 from fairlead.messages.history import History
-from fairlead.messages.parts import Note, Part, Prompt
+from fairlead.messages.parts import Call, Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -24,6 +27,7 @@ from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
+from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_hook import FeedbackHook
 from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
@@ -33,7 +37,9 @@ from fairlead.session.timed_editor import TimedEditor
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
+from fairlead.tools.commands import Commands
 from fairlead.tools.kept_results import KeptResults
+from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
@@ -123,26 +129,14 @@ class AgentBuilder:
             take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
         """
         context, files, plan = self.context, self.files, self.plan
-        settings, commands, evidence = context.settings, self.commands.tools(), self.evidence
+        settings, commands = context.settings, self.commands.tools()
         model, run_id = self._model.for_run(), self.run_id
         is_brief = self._model.window.is_small
 
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
-        def general_checks(item: PlanItem) -> Sequence[str]:
-            """Returns no checks for a completed item, because the changes of later items need not pass yet."""
-            completed = (each.id for each in plan.snapshot().items if each.status == "completed")
-            return () if item.id in completed else evidence.general_checks(item)
-
-        checks = Checks(
-            files,
-            commands,
-            self.check_queue,
-            general_checks,
-            evidence.still_passes,
-            settings.check.without_changes_seconds,
-        )
+        checks = self._checks(commands)
         meter = Meter(self._model.cost_of, self._model.window, emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
@@ -186,6 +180,76 @@ class AgentBuilder:
             recording=self._model.recording,
             mode=mode,
         )
+
+    async def begin_call(self) -> None:
+        """Like `begin_run`, without what only a model needs."""
+        await asyncio.gather(self.commands.ready(), self.code.queries.update_can_answer(), self.tool_servers.prepare())
+
+    def build_call(
+        self,
+        called: CalledTool,
+        checkpoint: int | None,
+        take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
+    ) -> SingleCall:
+        """The run of a call by another program. Call `begin_call` first. The arguments are those of `build`.
+
+        It may use all tools of a run, those of servers always by their own names, and `run_check`.
+        """
+        files, plan, commands, run_id = self.files, self.plan, self.commands.tools(), self.run_id
+        checks = self._checks(commands)
+
+        def emit(event: Event) -> None:
+            self.publish(replace(event, run_id=run_id))
+
+        def current_item() -> str | None:
+            current = plan.snapshot().current
+            return current.id if current else None
+
+        own = tool_table(files, plan, commands, checks, self.code.queries, self.context.diagnostics, kept=self._kept)
+        given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
+        more = [*given, RunCheck(checks, self._known_checks)]
+        dispatcher = Dispatcher(
+            tools={**own, **{tool.spec.name: tool for tool in more}},
+            hooks=(),
+            emit=emit,
+            current_item=current_item,
+            already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before
+            stopped=self._stopped,
+        )
+        return SingleCall(
+            run_id,
+            called.shown_caller,
+            Call("", called.name, dict(called.input)),
+            dispatcher,
+            plan,
+            self.history,
+            emit,
+            take_feedback,
+            checkpoint,
+        )
+
+    def _checks(self, commands: Commands) -> Checks:
+        """The checks of the items that a run completes."""
+        evidence, plan = self.evidence, self.plan
+
+        def general_checks(item: PlanItem) -> Sequence[str]:
+            """Returns no checks for a completed item, because the changes of later items need not pass yet."""
+            completed = (each.id for each in plan.snapshot().items if each.status == "completed")
+            return () if item.id in completed else evidence.general_checks(item)
+
+        return Checks(
+            self.files,
+            commands,
+            self.check_queue,
+            general_checks,
+            evidence.still_passes,
+            self.context.settings.check.without_changes_seconds,
+        )
+
+    def _known_checks(self) -> list[str]:
+        """The checks of the settings, then those of the plan's items, each once."""
+        of_items = (item.check for item in self.plan.snapshot().items)
+        return list(dict.fromkeys(filter(None, (*self.context.settings.checks, *of_items))))
 
     async def collect_context(self, task: RunTask) -> list[Part]:
         """The context for a prompt. Call it after `build`, because its size depends on the model's window."""

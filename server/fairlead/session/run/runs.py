@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from fairlead.agent.events import Event, RunFinished, RunStarted, Steered, StopReason
 from fairlead.agent.loop import Run
 from fairlead.agent.outcome import Outcome
+from fairlead.agent.single_call import SingleCall
 from fairlead.agent.tool import Mode
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.errors import RequestRefused
 from fairlead.session.run.agent_builder import AgentBuilder
+from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.prompt import RunTask, shown_prompt, user_prompt
 from fairlead.session.state import PAUSES, Phase, SessionState
@@ -47,7 +49,7 @@ class Runs:
         self._current = current
         self.main_id = ""
         """The id of the latest main run; empty before the first one in this process."""
-        self.going: dict[str, Run] = {}
+        self.going: dict[str, Run | SingleCall] = {}
         """The runs that have begun and not ended, by id."""
         self.mode: Mode = "agent"
         """The mode of the last main run; `agent` before the first one."""
@@ -100,10 +102,7 @@ class Runs:
                 await self._builder.begin_run()
             except asyncio.CancelledError:
                 stopped = True
-        checkpoint = None
-        if task.continues is None:
-            checkpoint = self._decisions.add_checkpoint(self._snapshot(), shown_prompt(task.prompt))
-            self._builder.feedback.plan_edited(self._builder.plan.begin_prompt())
+        checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self.mode = task.mode or self.mode
         plan = self._builder.plan
         self._unchanged = None if plan.snapshot().awaits_approval else plan.snapshot().revision
@@ -126,6 +125,55 @@ class Runs:
         await self._compare_at_end(outcome)
         return outcome
 
+    async def execute_call(self, called: CalledTool, on_begin: Callable[[], None]) -> CallAnswer:
+        """Executes a call by another program as the main run. Cancelling the caller cancels it.
+
+        Raises:
+            RequestRefused: it was stopped before the call began.
+        """
+        self._prompt_count += 1
+        made: list[SingleCall] = []
+
+        async def work(stopped: bool) -> Outcome:
+            made.append(await self._prepare_call(called, on_begin, stopped=stopped))
+            outcome = await self.execute(made[0], called.message(made[0].checkpoint))
+            await self._compare_at_end(outcome)
+            return outcome
+
+        await self._current.execute(work)
+        [call] = made
+        if not call.results:
+            raise RequestRefused("The call was stopped before it began.")
+        [result] = call.results
+        feedback = "\n\n".join(part.text for part in call.feedback)
+        return CallAnswer(result.call_id, result.text, result.is_error, feedback)
+
+    async def _prepare_call(self, called: CalledTool, on_begin: Callable[[], None], *, stopped: bool) -> SingleCall:
+        """Prepares a call. The arguments are those of `_prepare_main`."""
+        on_begin()
+        self._builder.run_id = self.main_id = self.new_id()
+        if not stopped:
+            try:
+                await self._builder.begin_call()
+            except asyncio.CancelledError:
+                stopped = True
+        checkpoint = self._add_checkpoint(called.prompt) if called.prompt else None
+        self.mode = "agent"
+        self._builder.plan.set_awaits_approval(False)
+        self._builder.apply_plan_settings()
+        current = asyncio.current_task()
+        if stopped and current is not None:
+            current.cancel()  # takes effect in the call, which turns it into an outcome
+        else:
+            self._builder.commands.start_guarded_search()
+        return self._builder.build_call(called, checkpoint, self._take_feedback)
+
+    def _add_checkpoint(self, prompt: str) -> int:
+        """A checkpoint before a prompt, which begins new work: the step in progress becomes pending (P11)."""
+        checkpoint = self._decisions.add_checkpoint(self._snapshot(), shown_prompt(prompt))
+        self._builder.feedback.plan_edited(self._builder.plan.begin_prompt())
+        return checkpoint
+
     async def _compare_at_end(self, outcome: Outcome) -> None:
         """Finds out which verifications still hold at the end of a run. The end of a stopped run does not wait."""
         with contextlib.suppress(asyncio.CancelledError):  # the user stops the run when it has ended already
@@ -139,7 +187,7 @@ class Runs:
         self._last_number = max(self._last_number, self._count_events()) + 1
         return f"run{self._last_number}"
 
-    async def execute(self, run: Run, prompt: Sequence[Part]) -> Outcome:
+    async def execute(self, run: Run | SingleCall, prompt: Sequence[Part]) -> Outcome:
         """Executes a run, which may be another one than the main one. It is in `going` meanwhile."""
         self.going[run.id] = run
         try:
