@@ -427,8 +427,8 @@ export interface ToolServer {
   /** The URI of the file in the workspace that defines it; `null`: the user's settings. */
   readonly definedIn: string | null;
   /**
-   * `stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. `signIn`: they must sign
-   * in.
+   * `stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. `signIn`: the user must
+   * sign in to it.
    */
   readonly state: "disabled" | "stopped" | "starting" | "running" | "failed" | "notAllowed" | "signIn";
   /** Why it cannot be used; `""` if it can. */

@@ -442,7 +442,10 @@ class ToolServerWire(TypedDict):
     definedIn: str | None
     """The URI of the file in the workspace that defines it; `null`: the user's settings."""
     state: Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed", "signIn"]
-    """`stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start. `signIn`: they must sign in."""
+    """`stopped`: it starts when it is needed. `notAllowed`: the user did not allow its start.
+
+    `signIn`: the user must sign in to it.
+    """
     problem: str
     """Why it cannot be used; `""` if it can."""
     output: str
