@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeApproval } from "../src/ui/approvalTexts";
+import { toolRuleProblem } from "../src/features/questions/toolRules";
 import type { ApproveParams } from "../src/wire/protocol";
 import { params } from "./goldens";
 
@@ -18,7 +19,7 @@ test("a one-line command is in the question; for a longer one, the dialog has th
   assert.equal(describeApproval(long, relative).message, undefined);
   assert.match(describeApproval(long, relative).dialogTitle, /a 2-line command/);
   assert.ok(describeApproval(long, relative).details.includes("echo b\\u{202e}"));
-  assert.ok(describeApproval(long, relative).details.includes("In: /a\\u{202e}b,"));
+  assert.ok(describeApproval(long, relative).details.includes("In /a\\u{202e}b,"));
 });
 
 test("the question for a secret file gives the reason, and its choices allow or reject", () => {
@@ -40,4 +41,63 @@ test("the question for a protected file gives the reason, and its choices accept
     /^Accept “\.github\/workflows\/問候\.yml”\? Accepting creates this protected file\. It defines what your CI builds/,
   );
   assert.deepEqual(titles(confirmation), ["Accept This File", "Leave Pending"]);
+});
+
+test("a call is asked with its tool; the notice has its arguments if it can show all of them", () => {
+  const call = params<ApproveParams>("approve.params.tool");
+  const long = describeApproval(call, relative);
+  assert.equal(long.dialogTitle, "Call write of 筆記?");
+  assert.equal(long.message, undefined);
+  assert.equal(long.isBrief, false);
+  assert.ok(long.details.startsWith("筆記: write\npath: a.md\ntext: \n  one\n  two\n\nThe server says"));
+  assert.deepEqual(titles(call), [
+    "Allow Once",
+    "Allow for This Session",
+    "Always Allow...",
+    "Reject",
+    "Reject Because...",
+  ]);
+  const brief = { ...call, command: "筆記: write\npath: a.md\ntext: b" };
+  assert.equal(
+    describeApproval(brief, relative).message,
+    "Call write of 筆記? path: a.md · text: b The server says that this may delete or overwrite something.",
+  );
+  for (const argument of ["x".repeat(300), "[a](command:b)", " hidden", ""])
+    assert.equal(describeApproval({ ...call, command: `a: b\n${argument}` }, relative).message, undefined, argument);
+});
+
+test("a tool server is started after a question with its whole command and all reasons", () => {
+  const start = params<ApproveParams>("approve.params.toolServer");
+  const texts = describeApproval(start, relative);
+  assert.equal(texts.cardTitle, "Start this tool server?");
+  assert.equal(
+    texts.message,
+    "Start the tool server 筆記: “npx -y notes 'a b'”? In /project, in the sandbox. " +
+      "The workspace's .mcp.json defines this tool server, 筆記.",
+  );
+  const long = { ...start, command: `npx ${"argument ".repeat(400)}--last\u202e` };
+  assert.equal(describeApproval(long, relative).message, undefined);
+  assert.equal(describeApproval(long, relative).dialogTitle, "Start the tool server 筆記?");
+  assert.ok(describeApproval(long, relative).details.includes("--last\\u{202e}"));
+  assert.deepEqual(titles(start), ["Allow", "Reject"]);
+});
+
+test("changed tools are shown with their difference", () => {
+  const changed = params<ApproveParams>("approve.params.changedTools");
+  const { cardTitle, message, details, subject } = describeApproval(changed, relative);
+  assert.equal(cardTitle, "Use the changed tools of 筆記?");
+  assert.equal(message, undefined);
+  assert.equal(subject, "- Reads a note.\n+ Deletes a note.");
+  assert.equal(details, `The tool server 筆記 has changed its tools.\n\n${subject}`);
+  assert.deepEqual(titles(changed), ["Allow", "Reject"]);
+});
+
+test("a rule for calls has the form of the setting, and matches the tool", () => {
+  const call = { server: "db", tool: "get_rows" };
+  for (const rule of ["db__get_rows", " db__get_* ", "*__*", "db__get_rows(sql=SELECT *)", "db__get_rows(a=1, b=(2))"])
+    assert.equal(toolRuleProblem(rule, call), undefined, rule);
+  for (const rule of ["", "db", "db_get_rows", "__get", "db__", "db__get_rows(sql)", "db__get_rows(=x)", "db__get(a=b"])
+    assert.match(toolRuleProblem(rule, call) ?? "", /^Write server__tool/, rule);
+  for (const rule of ["db__put", "other__get_rows", "db__get_row?", "d.__get_rows"])
+    assert.match(toolRuleProblem(rule, call) ?? "", /does not match get_rows of db/, rule);
 });

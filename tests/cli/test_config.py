@@ -1,6 +1,7 @@
 """`--config`: the settings of the editors, from a file (docs/terminal.md)."""
 
 import json
+import sys
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -127,6 +128,20 @@ def test_a_task_runs_with_the_settings_of_the_file(
     assert "Some values in Fairlead's settings are ignored: bsah is not a setting; plan.maxItems" in ended.out
     assert "The program “no-such-server” of the language server “mine”" in " ".join(ended.out.split())
     assert "of the workspace" not in ended.out
+
+
+def test_commands_that_run_without_asking_start_no_tool_server(
+    workspace: Path, record: Callable[..., Path], config: Callable[[Any], Path]
+) -> None:
+    """`--allow-commands` does not apply to a server outside of the sandbox."""
+    started = workspace / "started"
+    server = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"], "sandbox": False}
+    replay = record({"calls": [{"bash": {"command": "echo ran", "unsandboxed": True}}]}, {"text": "Done."})
+    path = config({"replay": str(replay), "mcpServers": {"own": server}})
+    ended = run_plain("run", "Do it", "--workspace", workspace, "--config", path, "--allow-commands")
+    assert ended.code == 0
+    assert "ran" in ended.out
+    assert not started.exists()
 
 
 def test_an_endpoint_of_the_file_can_be_named(config: Callable[[Any], Path]) -> None:

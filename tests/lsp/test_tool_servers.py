@@ -99,3 +99,30 @@ async def test_a_server_that_cannot_start_is_an_error(workspace: Path, name: str
         with pytest.raises(WireError, match=says) as error:
             await client.request("agent/toolServers/restart", {"sessionId": session, "server": name})
         assert error.value.code == code
+
+
+BLOCKED = """
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "mcp":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Block())
+from fairlead.__main__ import main
+sys.exit(main(["serve"]))
+"""
+
+
+@pytest.mark.usefixtures("box")
+async def test_without_the_packages_a_server_says_what_to_install(workspace: Path) -> None:
+    """Nothing is started, and the problem names the extra."""
+    client = Client(workspace, settings=servers(files=("", {})))
+    client.command = [sys.executable, "-c", BLOCKED]
+    async with client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        result = await client.request("agent/toolServers/restart", {"sessionId": session, "server": "files"})
+        [files] = result["servers"]
+        assert files["state"] == "failed"
+        assert files["problem"] == "the packages for tool servers are not installed; install fairlead[mcp]"

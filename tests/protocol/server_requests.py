@@ -5,11 +5,20 @@ from typing import Any
 
 from lsprotocol import types
 
-from fairlead.gate.request import ApprovalRequest, ChangeProtectedFile, RunCommand, UseSecretFile
+from fairlead.gate.request import (
+    ApprovalRequest,
+    CallTool,
+    ChangeProtectedFile,
+    RunCommand,
+    StartServer,
+    UseChangedTools,
+    UseSecretFile,
+)
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
+from fairlead.sentences import Sentence
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.workspace.editor import Claims, FileEdit
@@ -33,6 +42,25 @@ A_SECRET = ApprovalRequest(
         "The agent wants to read this file, which looks like a secret.",
         "Its content would be sent to the model.",
     ),
+)
+A_CALL = ApprovalRequest(
+    SESSION,
+    CALL,
+    CallTool("筆記", "write", {"path": "a.md", "text": "one\ntwo"}, "digest", True, True),
+    (Sentence("The server says that this may delete or overwrite something."),),
+    ("筆記__write",),
+)
+A_SERVER = ApprovalRequest(
+    SESSION,
+    None,
+    StartServer("筆記", "npx -y notes 'a b'", FOLDER, "sandboxed", "digest"),
+    (Sentence("The workspace's {0} defines this tool server, {1}.", ".mcp.json", "筆記"),),
+)
+CHANGED_TOOLS = ApprovalRequest(
+    SESSION,
+    None,
+    UseChangedTools("筆記", "- Reads a note.\n+ Deletes a note.", "digest"),
+    (Sentence("The tool server {0} has changed its tools.", "筆記"),),
 )
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
@@ -122,15 +150,18 @@ async def approvals() -> list[Golden]:
     client = RecordingClient()
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
-    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION):
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, A_CALL, A_SERVER, CHANGED_TOOLS):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
-    [(asked, params), (_, secret), (_, confirmation), (message, question)] = client.sent
+    [(asked, params), *others, (message, question)] = client.sent
+    kinds = ("secret", "confirmation", "tool", "toolServer", "changedTools")
     return [
         Golden("approve.params", asked, "server-to-client", "params", params),
-        Golden("approve.params.secret", asked, "server-to-client", "params", secret),
-        Golden("approve.params.confirmation", asked, "server-to-client", "params", confirmation),
+        *(
+            Golden(f"approve.params.{kind}", asked, "server-to-client", "params", given)
+            for kind, (_, given) in zip(kinds, others, strict=True)
+        ),
         *(
             Golden(f"approve.result.{name}", asked, "client-to-server", "result", result)
             for name, result in DECISIONS.items()

@@ -47,8 +47,12 @@ export function needsDecision(session: Session): boolean {
  * continues.
  */
 export function isBlocked({ approvals, questions }: Session): boolean {
-  return questions.length > 0 || approvals.some(({ toolCallId }) => toolCallId !== null);
+  return questions.length > 0 || !approvals.every(isOwnAccept);
 }
+
+/** Whether an approval confirms the user's own accept of a protected file, as opposed to what the agent wants to do. */
+export const isOwnAccept = ({ kind, toolCallId }: Pick<ApproveParams, "kind" | "toolCallId">): boolean =>
+  kind === "file" && toolCallId === null;
 
 /** Whether the agent is running and does not wait for the user. */
 export function isWorking(session: Session | undefined): boolean {

@@ -1,4 +1,5 @@
-// The texts of an approval: for a command that the agent wants to run, or a file that needs the user's consent. Pure.
+// The texts of an approval: for a command that the agent wants to run, a file that needs the user's consent, or what a
+// tool server is to do. Pure.
 
 import { t } from "@vscode/l10n";
 import type { ApproveParams } from "../wire/protocol";
@@ -13,14 +14,22 @@ export interface Choice {
 }
 
 export interface ApprovalTexts {
-  /** The command or the file's path, with invisible characters escaped. */
+  /** The command, the call or the file's path, with invisible characters escaped. */
   readonly subject: string;
+  /** Where it runs; empty if nothing starts. */
+  readonly place: string;
   /** The label of the row in the Plan view. */
   readonly rowLabel: string;
   /** The text of the row for screen readers. */
   readonly screenReaderLabel: string;
-  /** The whole question with its first reasons. Undefined if a notification would not show the whole command. */
+  /** Whether the row may have buttons. Without, the user allows it where all of it is shown. */
+  readonly isBrief: boolean;
+  /** The question in the conversation, above the subject. */
+  readonly cardTitle: string;
+  /** The whole question with its first reasons. Undefined if a notification would not show the whole subject. */
   readonly message: string | undefined;
+  /** The button of a notification without `message`. */
+  readonly showTitle: string;
   /** The question in the dialog, above the details. Also in a notification if there is no `message`. */
   readonly dialogTitle: string;
   readonly details: string;
@@ -37,6 +46,11 @@ const REJECT: readonly Choice[] = [
   { title: t("Reject"), option: "reject" },
   { title: t("Reject Because..."), option: "reject_because" },
 ];
+/** The server may start again, or the tools be used, until they change. */
+const LASTING: readonly Choice[] = [
+  { title: t("Allow"), option: "allow_once" },
+  { title: t("Reject"), option: "reject" },
+];
 const CONFIRM_CHOICES: readonly Choice[] = [
   { title: t("Accept This File"), option: "allow_once" },
   { title: t("Leave Pending"), option: "reject" },
@@ -49,15 +63,109 @@ const MAX_MESSAGE_LENGTH = 300;
 
 /** Returns the texts of an approval. `relative` converts a URI to a path for display. */
 export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
-  return approval.kind === "file"
-    ? describeFile(approval, visibleText(relative(approval.uri ?? "")))
-    : describeCommand(approval);
+  switch (approval.kind) {
+    case "file":
+      return describeFile(approval, visibleText(relative(approval.uri ?? "")));
+    case "tool":
+      return describeCall(approval);
+    case "toolServer":
+      return describeServer(approval);
+    case "changedTools":
+      return describeChangedTools(approval);
+    default:
+      return describeCommand(approval);
+  }
 }
 
-function describeCommand({ command, cwd, mode, reasonTexts, rules }: ApproveParams): ApprovalTexts {
+/** A short text for one line, if a notification would show it whole and without a link; else undefined. */
+const briefly = (text: string): string | undefined =>
+  text.length <= MAX_MESSAGE_LENGTH && !text.includes("\n") && messageText(text) === text ? text : undefined;
+
+function placeOf({ mode, cwd }: ApproveParams): string {
+  if (mode === null) return "";
+  const folder = visibleText(cwd ?? "");
+  return mode === "sandboxed" ? t("In {0}, in the sandbox.", folder) : t("In {0}, outside the sandbox.", folder);
+}
+
+/** A call of a tool server. Its `command` is the tool and a line for each argument, or several for a long text. */
+function describeCall({ command, server, tool, reasonTexts, rules }: ApproveParams): ApprovalTexts {
   const reasons = reasonTexts.map(titleText);
   const what = visibleText(command ?? "");
-  const folder = visibleText(cwd ?? "");
+  const question = t("Call {0} of {1}?", lineText(tool ?? ""), lineText(server ?? ""));
+  const [, ...lines] = what.split("\n");
+  // the lines of a long text are indented
+  const isOneLine = lines.every((line) => line.trim() === line && line !== "");
+  const message = isOneLine
+    ? briefly([question, lines.join(" · "), reasons[0] ?? ""].filter(Boolean).join(" "))
+    : undefined;
+  return {
+    subject: what,
+    place: "",
+    rowLabel: question,
+    screenReaderLabel: t("The agent asks to call a tool: {0}", what),
+    isBrief: lines.length === 0,
+    cardTitle: question,
+    message,
+    showTitle: t("Show Arguments"),
+    dialogTitle: question,
+    details: [what, ...reasons].join("\n\n"),
+    reasons,
+    choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
+  };
+}
+
+/** A tool server that is to start. Its `command` is the whole command line or the address. */
+function describeServer(approval: ApproveParams): ApprovalTexts {
+  const reasons = approval.reasonTexts.map(titleText);
+  const what = visibleText(approval.command ?? "");
+  const place = placeOf(approval);
+  const name = lineText(approval.server ?? "");
+  // all reasons, because they name the variables, hosts and folders that the server gets
+  const message = briefly(
+    [t("Start the tool server {0}: “{1}”?", name, what), place, ...reasons].filter(Boolean).join(" "),
+  );
+  return {
+    subject: what,
+    place,
+    rowLabel: t("Start the tool server {0}?", name),
+    screenReaderLabel: t("The tool server {0} asks to start: {1}", name, what),
+    isBrief: false,
+    cardTitle: t("Start this tool server?"),
+    message,
+    showTitle: t("Show Full Command"),
+    dialogTitle: message === undefined ? t("Start the tool server {0}?", name) : t("Start this tool server?"),
+    details: [what, place, ...reasons].filter(Boolean).join("\n\n"),
+    reasons,
+    choices: LASTING,
+  };
+}
+
+/** Tools that have changed. The `command` is the difference, in many lines. */
+function describeChangedTools({ command, server, reasonTexts }: ApproveParams): ApprovalTexts {
+  const reasons = reasonTexts.map(titleText);
+  const what = visibleText(command ?? "");
+  const question = t("Use the changed tools of {0}?", lineText(server ?? ""));
+  return {
+    subject: what,
+    place: "",
+    rowLabel: question,
+    screenReaderLabel: [question, ...reasons].join(" "),
+    isBrief: false,
+    cardTitle: question,
+    message: undefined,
+    showTitle: t("Show Changes"),
+    dialogTitle: question,
+    details: [...reasons, what].join("\n\n"),
+    reasons,
+    choices: LASTING,
+  };
+}
+
+function describeCommand(approval: ApproveParams): ApprovalTexts {
+  const { command, mode, reasonTexts, rules } = approval;
+  const reasons = reasonTexts.map(titleText);
+  const what = visibleText(command ?? "");
+  const place = placeOf(approval);
   const isSandboxed = mode === "sandboxed";
   const [first = "", second = ""] = reasons;
   const question = isSandboxed ? t("Run “{0}” in the sandbox?", what) : t("Run “{0}” outside the sandbox?", what);
@@ -67,17 +175,17 @@ function describeCommand({ command, cwd, mode, reasonTexts, rules }: ApprovePara
   const longer = `${message} ${second}`.trim();
   return {
     subject: what,
+    place,
     rowLabel: t("Allow: {0}", lineText(what)),
     screenReaderLabel: t("The agent asks to run: {0}", what),
+    isBrief: true,
+    cardTitle: t("The agent asks to run this command."),
+    showTitle: t("Show Full Command"),
     message: isShownWhole ? (longer.length <= MAX_MESSAGE_LENGTH ? longer : message) : undefined,
     dialogTitle: isShownWhole
       ? t("The agent asks to run this command.")
       : `${longCommand(what.split("\n").length)} ${first}`.trim(),
-    details: [
-      what,
-      isSandboxed ? t("In: {0}, in the sandbox", folder) : t("In: {0}, outside the sandbox", folder),
-      ...reasons,
-    ].join("\n\n"),
+    details: [what, place, ...reasons].join("\n\n"),
     reasons,
     choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
   };
@@ -93,6 +201,10 @@ function describeFile({ toolCallId, reasonTexts }: ApproveParams, what: string):
   const question = isConfirmation ? t("Accept “{0}”?", what) : t("Allow “{0}”?", what);
   return {
     subject: what,
+    place: "",
+    isBrief: true,
+    cardTitle: question,
+    showTitle: "",
     rowLabel: isConfirmation ? t("Confirm: {0}", lineText(what)) : t("Allow: {0}", lineText(what)),
     screenReaderLabel: [question, ...reasons].join(" "),
     message: [question, ...reasons].join(" "),

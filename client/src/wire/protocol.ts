@@ -374,22 +374,29 @@ export interface FormerFoldersResult {
 /** A question to the user: whether something may run, or whether a file may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
-  /** `null`: the user's own accept asks. */
+  /** `null`: the user's own accept asks, or a tool server that no call has started. */
   readonly toolCallId: string | null;
-  /** `tool`: a call of a tool server. `toolServer`: such a server is to start, or its tools have changed. */
-  readonly kind: "command" | "file" | "tool" | "toolServer";
-  /** Where it runs; `null` for `file` and `tool`. */
+  /**
+   * `tool`: a call of a tool server. `toolServer`: such a server is to start. `changedTools`: its tools have changed.
+   * For the last two, `allow_once` holds until the server or its tools change.
+   */
+  readonly kind: "command" | "file" | "tool" | "toolServer" | "changedTools";
+  /** Where it runs; `null` if nothing starts. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
    * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
-   * the tool and the arguments in several lines. For `toolServer`, the command line or the address, or the difference
-   * of the tools. `null` for `file`.
+   * the tool and the arguments in several lines. For `toolServer`, the command line or the address. For `changedTools`,
+   * the difference. `null` for `file`.
    */
   readonly command: string | null;
-  /** The path of the folder in which it runs; `null` for `file` and `tool`. */
+  /** The path of the folder in which it runs; `null` if nothing starts. */
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;
+  /** The name of the tool server; `null` for `command` and `file`. */
+  readonly server: string | null;
+  /** The tool that is called; `null` for everything but `tool`. */
+  readonly tool: string | null;
   /** Why the user is asked, the most important reason first. */
   readonly reasons: readonly string[];
   /** The same in parts, for a client that shows another language. */

@@ -12,6 +12,15 @@ from fairlead.cli.view.text import clean, wrap
 from fairlead.display import escape_invisible
 from fairlead.uris import file_path
 
+CALL_OPTIONS = (
+    Option("y", "yes, once", "call it, this once"),
+    Option("s", "for this session", "call it, and do not ask about calls of this tool again"),
+    Option("n", "no", "do not call it; you can give the agent a reason"),
+)
+SERVER_OPTIONS = (
+    Option("y", "yes", "allow it, and do not ask again until it changes"),
+    Option("n", "no", "do not allow it"),
+)
 OPTIONS = (
     Option("y", "yes, once", "run it, this once"),
     Option("s", "for this session", "run it, and do not ask about the same command again"),
@@ -27,7 +36,21 @@ CONFIRM_OPTIONS = (
     Option("n", "no", "do not change this file"),
 )
 CANNOT_ASK = "This run cannot ask the user. `fairlead run --allow-commands` runs commands without asking."
-CANNOT_ASK_FILE = "This run cannot ask the user."
+CANNOT_ASK_OTHER = "This run cannot ask the user."
+HEADLINES = {
+    "command": "The agent wants to run a command:",
+    "file": "This file needs your confirmation:",
+    "tool": "The agent wants to call a tool:",
+    "toolServer": "A tool server wants to start:",
+    "changedTools": "A tool server has changed its tools:",
+}
+QUESTIONS = {
+    "command": ("  Run it?", OPTIONS),
+    "file": ("  Allow it?", FILE_OPTIONS),
+    "tool": ("  Call it?", CALL_OPTIONS),
+    "toolServer": ("  Start it?", SERVER_OPTIONS),
+    "changedTools": ("  Allow the changed tools?", SERVER_OPTIONS),
+}
 STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
 
@@ -35,7 +58,7 @@ class Approvals:
     """Answers the questions of one run.
 
     Args:
-        allow: whether commands run without asking. Does not apply to files.
+        allow: whether commands run without asking. Does not apply to files and tool servers.
         attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
     """
 
@@ -48,11 +71,11 @@ class Approvals:
 
     async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of `agent/approve`. Asks one question at a time. Rejects if the run cannot ask or is stopped."""
-        is_file = params["kind"] == "file"
-        if self._allow and not is_file:
+        is_command = params["kind"] == "command"
+        if self._allow and is_command:
             return {"option": "allow_once"}
         if not self._attended:
-            return {"option": "reject", "reason": CANNOT_ASK_FILE if is_file else CANNOT_ASK}
+            return {"option": "reject", "reason": CANNOT_ASK if is_command else CANNOT_ASK_OTHER}
         async with self._one_at_a_time:
             with self._display.without_status():
                 return await self._ask(params)
@@ -71,7 +94,7 @@ class Approvals:
                     return {"option": "allow_session"}
                 case _:
                     pass
-            if options is CONFIRM_OPTIONS:
+            if options in (CONFIRM_OPTIONS, SERVER_OPTIONS):
                 return {"option": "reject"}
             self._display.console.print(Text("  Why not? (Enter for no reason) ", style="cyan"), end="")
             self._display.console.file.flush()
@@ -82,16 +105,13 @@ class Approvals:
             return STOPPED
 
     def _request_lines(self, params: dict[str, Any]) -> list[Text]:
-        """The command and its folder, or the file, with the reasons for asking."""
+        """What the question is about, where it runs, and the reasons for asking."""
         console, width, marks = self._display.console, self._display.width, self._display.marks
-        if params["kind"] == "file":
-            lines = [Text(), Text("  This file needs your confirmation:", style="bold yellow")]
-            name = file_path(params["uri"] or "") or params["uri"]
-            lines += wrap(Text(escape_invisible(str(name)), style="bold"), console, width, indent=4)
-        else:
-            lines = [Text(), Text("  The agent wants to run a command:", style="bold yellow")]
-            lines += wrap(Text(escape_invisible(params["command"] or ""), style="bold"), console, width, indent=4)
-            lines += wrap(Text(f"in {escape_invisible(params['cwd'] or '')}", style="dim"), console, width, indent=4)
+        lines = [Text(), Text(f"  {HEADLINES[params['kind']]}", style="bold yellow")]
+        what = params["command"] or file_path(params["uri"] or "") or params["uri"]
+        lines += wrap(Text(escape_invisible(str(what)), style="bold"), console, width, indent=4)
+        if params["cwd"] is not None:
+            lines += wrap(Text(f"in {escape_invisible(params['cwd'])}", style="dim"), console, width, indent=4)
         for reason in params["reasons"]:
             lines += wrap(Text(f"{marks.note} {clean(reason)}", style="yellow"), console, width, indent=4)
         return lines
@@ -99,6 +119,6 @@ class Approvals:
 
 def _question(params: dict[str, Any]) -> tuple[str, tuple[Option, ...]]:
     """The question and its options. If a file has no tool call, the user is accepting its changes."""
-    if params["kind"] != "file":
-        return "  Run it?", OPTIONS
-    return ("  Accept it?", CONFIRM_OPTIONS) if params["toolCallId"] is None else ("  Allow it?", FILE_OPTIONS)
+    if params["kind"] == "file" and params["toolCallId"] is None:
+        return "  Accept it?", CONFIRM_OPTIONS
+    return QUESTIONS[params["kind"]]

@@ -15,6 +15,7 @@ from fairlead.gate.request import (
     RunCommand,
     StartProgram,
     StartServer,
+    UseChangedTools,
 )
 from fairlead.gate.tool_rules import ToolPolicy, rule_for
 from fairlead.sentences import Sentence
@@ -89,7 +90,8 @@ class Gate:
             shown = Sentence("Rejected: {0}", answer.reason) if answer.reason else Sentence("Rejected.")
             raise NotAllowed(action.refusal.format(action=action, reason=reason), shown)
         # a program is started again whenever it has ended
-        if key is not None and (answer.option == "allow_session" or isinstance(action, StartProgram | StartServer)):
+        stays = isinstance(action, StartProgram | StartServer | UseChangedTools)
+        if key is not None and (answer.option == "allow_session" or stays):
             self._allowed.add(key)
 
 

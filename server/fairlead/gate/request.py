@@ -41,16 +41,28 @@ class StartProgram:
 
 @dataclass(frozen=True, slots=True)
 class StartServer:
-    """A tool server to start or to connect to, or one whose tools have changed."""
+    """A tool server to start or to connect to."""
 
     refusal: ClassVar[str] = "Not done: the user did not allow the tool server {action.server}.{reason}"
     server: str
     command: str
-    """The whole command line, the address, or what has changed in its tools."""
+    """The whole command line, or the address."""
     cwd: Path
     where: Where
     digest: str
     """Identifies all that decides what it is and may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseChangedTools:
+    """Tools of a server that are no longer what the user and the model have seen."""
+
+    refusal: ClassVar[str] = "Not done: the user did not allow the changed tools of {action.server}.{reason}"
+    server: str
+    command: str
+    """What has changed, as a difference of texts."""
+    digest: str
+    """Identifies the server and its tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,7 @@ class ChangeProtectedFile:
     """Identifies the change."""
 
 
-Action = RunCommand | StartProgram | StartServer | CallTool | UseSecretFile | ChangeProtectedFile
+Action = RunCommand | StartProgram | StartServer | UseChangedTools | CallTool | UseSecretFile | ChangeProtectedFile
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 

@@ -17,6 +17,7 @@ from fairlead.gate.request import (
     RunCommand,
     StartProgram,
     StartServer,
+    UseChangedTools,
     UseSecretFile,
 )
 from fairlead.plan import PlanItem
@@ -184,10 +185,11 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
     }
 
 
-_APPROVAL_KINDS: dict[type[Action], Literal["command", "file", "tool", "toolServer"]] = {
+_APPROVAL_KINDS: dict[type[Action], Literal["command", "file", "tool", "toolServer", "changedTools"]] = {
     RunCommand: "command",
     StartProgram: "command",
     StartServer: "toolServer",
+    UseChangedTools: "changedTools",
     CallTool: "tool",
     UseSecretFile: "file",
     ChangeProtectedFile: "file",
@@ -207,6 +209,8 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "command": None if isinstance(action, UseSecretFile | ChangeProtectedFile) else action.command,
         "cwd": str(runs.cwd) if runs else None,
         "uri": file.path.as_uri() if file else None,
+        "server": action.server if isinstance(action, StartServer | UseChangedTools | CallTool) else None,
+        "tool": action.tool if isinstance(action, CallTool) else None,
         "reasons": list(request.reasons),
         "reasonTexts": list(map(wire_sentence, request.reasons)),
         "rules": list(request.rules),

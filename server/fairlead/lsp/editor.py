@@ -17,6 +17,7 @@ from fairlead.gate.request import (
     RunCommand,
     StartProgram,
     StartServer,
+    UseChangedTools,
 )
 from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert, convert_edits
@@ -177,7 +178,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons, action = "\n".join(request.reasons), request.action
     if isinstance(action, RunCommand | StartProgram):
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
-    elif isinstance(action, StartServer | CallTool):
+    elif isinstance(action, StartServer | UseChangedTools | CallTool):
         question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"

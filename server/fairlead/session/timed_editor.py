@@ -7,7 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor, StartProgram, StartServer
+from fairlead.gate.request import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    AskingEditor,
+    StartProgram,
+    StartServer,
+    UseChangedTools,
+)
 from fairlead.workspace.editor import Applied, Claims, EditCapabilities, FileEdit
 
 _Wait = Literal["question", "own question", "server question", "server"]
@@ -54,7 +61,7 @@ class TimedEditor:
         The wait for an answer about a language server counts only during `waiting_for_server`, because servers also
         start in advance, while the run continues.
         """
-        is_of_run = request.call_id is not None or isinstance(request.action, StartServer)
+        is_of_run = request.call_id is not None or isinstance(request.action, StartServer | UseChangedTools)
         kind: _Wait = "question" if is_of_run else "own question"
         with self._waiting("server question" if isinstance(request.action, StartProgram) else kind):
             return await self._editor.approve(request)

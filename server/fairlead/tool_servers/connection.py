@@ -4,6 +4,7 @@ The SDK's contexts must be left by the task that entered them, so each connectio
 """
 
 import asyncio
+import importlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -41,6 +42,26 @@ _CLOSED = (
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 Elicit = Callable[["ElicitRequestParams"], Awaitable["ElicitResult"]]
 Transport = Callable[[], "AbstractAsyncContextManager[TransportStreams]"]
+
+
+NOT_INSTALLED = "the packages for tool servers are not installed; install fairlead[mcp]"
+
+
+async def load_sdk() -> None:
+    """Imports the SDK, which takes a while the first time.
+
+    Raises:
+        ServerFailed: it is not installed.
+    """
+    try:
+        await asyncio.to_thread(_import_sdk)
+    except ModuleNotFoundError as error:
+        raise ServerFailed(NOT_INSTALLED) from error
+
+
+def _import_sdk() -> None:
+    importlib.invalidate_caches()  # it may have been installed since the server started
+    importlib.import_module("mcp")
 
 
 class ToolRefused(Exception):

@@ -13,12 +13,12 @@ from fairlead.agent.tool import RunningCall
 from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
 from fairlead.errors import ToolError
 from fairlead.gate.gate import NotAllowed
-from fairlead.gate.request import StartServer
+from fairlead.gate.request import StartServer, UseChangedTools
 from fairlead.sentences import Sentence
 from fairlead.shell.layer import Layer
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
-from fairlead.tool_servers.connection import ListedTool
+from fairlead.tool_servers.connection import ListedTool, load_sdk
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers, tool_digest
 from fairlead.tool_servers.local import Workspace, data_folder, start_box
@@ -250,9 +250,7 @@ class ToolServers:
         if before is None:
             self._known.keep_tools(definition.digest, found)
         elif changed := changed_tools(before, found):
-            action = StartServer(
-                definition.name, changed, self._workspace.roots.first.path, "sandboxed", digest_of(definition, found)
-            )
+            action = UseChangedTools(definition.name, changed, digest_of(definition, found))
             why = Sentence("The tool server {0} has changed its tools.", definition.name)
             await self._workspace.gate.check(action, reasons=[why])
             self._known.keep_tools(definition.digest, found)
@@ -314,6 +312,7 @@ class ToolServers:
             self._on_change()
 
     async def _start_allowed(self, definition: Definition, state: _Known) -> RunningServer:
+        await load_sdk()
         roots = self._workspace.roots
         layer = None
         if not definition.is_remote:

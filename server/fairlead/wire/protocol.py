@@ -423,21 +423,28 @@ class ApproveParams(TypedDict):
 
     sessionId: str
     toolCallId: str | None
-    """`null`: the user's own accept asks."""
-    kind: Literal["command", "file", "tool", "toolServer"]
-    """`tool`: a call of a tool server. `toolServer`: such a server is to start, or its tools have changed."""
+    """`null`: the user's own accept asks, or a tool server that no call has started."""
+    kind: Literal["command", "file", "tool", "toolServer", "changedTools"]
+    """`tool`: a call of a tool server. `toolServer`: such a server is to start. `changedTools`: its tools have changed.
+
+    For the last two, `allow_once` holds until the server or its tools change.
+    """
     mode: Literal["sandboxed", "workspace"] | None
-    """Where it runs; `null` for `file` and `tool`."""
+    """Where it runs; `null` if nothing starts."""
     command: str | None
     """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
 
     For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line or the
-    address, or the difference of the tools. `null` for `file`.
+    address. For `changedTools`, the difference. `null` for `file`.
     """
     cwd: str | None
-    """The path of the folder in which it runs; `null` for `file` and `tool`."""
+    """The path of the folder in which it runs; `null` if nothing starts."""
     uri: str | None
     """The file; `null` for everything else."""
+    server: str | None
+    """The name of the tool server; `null` for `command` and `file`."""
+    tool: str | None
+    """The tool that is called; `null` for everything but `tool`."""
     reasons: list[str]
     """Why the user is asked, the most important reason first."""
     reasonTexts: list[TitleWire]

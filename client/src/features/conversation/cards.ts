@@ -78,16 +78,12 @@ export function cardsOf(
   if (!session) return [...blocked, ...(blocked.length === 0 ? startCards(windowState) : []), ...others];
   return [
     ...session.approvals.map((approval): Card => {
-      const { dialogTitle, subject, choices, reasons } = describeApproval(approval, relative);
-      const isCommand = approval.kind === "command";
-      const cwd = approval.cwd ?? "";
-      const place =
-        approval.mode === "sandboxed" ? t("In {0}, in the sandbox.", cwd) : t("In {0}, outside the sandbox.", cwd);
+      const { cardTitle, subject, place, choices, reasons } = describeApproval(approval, relative);
       return {
         about: approval,
-        title: isCommand ? t("The agent asks to run this command.") : dialogTitle,
-        subject: isCommand ? subject : "",
-        details: [isCommand ? place : "", ...reasons].filter(Boolean),
+        title: cardTitle,
+        subject: approval.kind === "file" ? "" : subject,
+        details: [place, ...reasons].filter(Boolean),
         buttons: choices.map(({ title, option }) => ({ label: title, action: { kind: "decide", approval, option } })),
         ...(approval.toolCallId === null ? {} : { approval }),
       };

@@ -233,10 +233,10 @@ function planItem(row: PlanRow, collapsible = None): TreeItem {
 
 function approvalItem(node: Extract<PlanNode, { kind: "approval" }>): TreeItem {
   const { approval } = node;
-  const { rowLabel: label, details, screenReaderLabel } = describeApproval(approval, relative);
+  const { rowLabel: label, details, screenReaderLabel, isBrief } = describeApproval(approval, relative);
   const item = waitingItem(label, details, "question", screenReaderLabel);
   item.id = nodeId(node);
-  item.contextValue = "approval";
+  item.contextValue = isBrief ? "approval" : "longApproval";
   item.command = { command: "fairlead.showApproval", title: t("Show Full Question"), arguments: [node] };
   return item;
 }

@@ -8,7 +8,8 @@ import { relative } from "../../ui/folders";
 import { sessionName } from "../../ui/sessionTexts";
 import type { ApproveParams, ApproveResult, TryRuleParams, TryRuleResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
-import type { Answer } from "../../state/waiting";
+import { isOwnAccept, type Answer } from "../../state/waiting";
+import { toolRuleProblem } from "./toolRules";
 import { askForText, showBriefly, showWarning, type CheckedText } from "../../ui/show";
 
 /** How long a question has been there before a key may be its answer, in milliseconds. */
@@ -63,25 +64,34 @@ export class Approvals {
     else this.decide(approval, { option: answer });
   }
 
-  /** Shows the rules that would allow the command, saves what the user makes of them, and allows the command once. */
+  /** Shows the rules that would allow what is asked, saves what the user makes of them, and allows it once. */
   private async allowAlways(approval: ApproveParams): Promise<void> {
     const saved: string[] = [];
-    for (const [index, command] of approval.rules.entries()) {
+    for (const [index, proposed] of approval.rules.entries()) {
       const step = approval.rules.length > 1 ? ` (${index + 1}/${approval.rules.length})` : "";
-      const check = async (text: string): Promise<CheckedText> =>
-        checkedRule(await this.tryRule({ rule: text, command, mode: approval.mode ?? "workspace" }));
+      const check = (text: string): Promise<CheckedText> => this.check(approval, proposed, text);
       // VS Code checks a text only when the user has changed it
-      const { message: prompt } = await check(command);
+      const { message: prompt } = await check(proposed);
       const texts = { title: `${t("Agent: Always Allow")}${step}`, prompt };
-      const rule = await askForText(texts, { value: command, ignoreFocusOut: true, check });
+      const rule = await askForText(texts, { value: proposed, ignoreFocusOut: true, check });
       if (rule === undefined) return;
       saved.push(rule.trim());
     }
     const settings = vscode.workspace.getConfiguration("fairlead");
-    const rules = new Set([...settings.get<string[]>("bash.allow", []), ...saved]);
-    await settings.update("bash.allow", [...rules], vscode.ConfigurationTarget.Global);
+    const setting = approval.kind === "tool" ? "tools.allow" : "bash.allow";
+    const rules = new Set([...settings.get<string[]>(setting, []), ...saved]);
+    await settings.update(setting, [...rules], vscode.ConfigurationTarget.Global);
     this.decide(approval, { option: "allow_once" });
-    showBriefly(t("Saved in the setting fairlead.bash.allow."));
+    showBriefly(t("Saved in the setting {0}.", `fairlead.${setting}`));
+  }
+
+  /** Checks what the user makes of a proposed rule. The rule that is proposed for a command is the command itself. */
+  private async check(approval: ApproveParams, proposed: string, rule: string): Promise<CheckedText> {
+    if (approval.kind !== "tool")
+      return checkedRule(await this.tryRule({ rule, command: proposed, mode: approval.mode ?? "workspace" }));
+    const problem = toolRuleProblem(rule, approval);
+    const message = t("Calls that match this run without asking in all sessions. * stands for any characters.");
+    return { message: problem ?? message, isProblem: problem !== undefined };
   }
 
   private async rejectBecause(approval: ApproveParams): Promise<void> {
@@ -104,7 +114,7 @@ export class Approvals {
    */
   confirm(uri: string): boolean {
     for (const [approval, { since }] of this.pending) {
-      if (approval.toolCallId !== null || !isSameUri(approval.uri ?? "", uri)) continue;
+      if (!isOwnAccept(approval) || !isSameUri(approval.uri ?? "", uri)) continue;
       if (performance.now() - since > READING_TIME) this.decide(approval, { option: "allow_once" });
       return true;
     }

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { describeApproval, type Choice } from "../../ui/approvalTexts";
 import type { ApproveParams, AskParams } from "../../wire/protocol";
 import type { Session } from "../../state/session";
-import type { WaitingAction } from "../../state/waiting";
+import { isOwnAccept, type WaitingAction } from "../../state/waiting";
 import { sessionName } from "../../ui/sessionTexts";
 import { lineText } from "../../ui/shownText";
 
@@ -58,7 +58,7 @@ export function endNotices(session: Session): Pick<Notice, "about" | "text">[] {
 }
 
 function approvalNotice(approval: ApproveParams, relative: (uri: string) => string): Pick<Notice, "text" | "buttons"> {
-  const { message, dialogTitle, choices } = describeApproval(approval, relative);
+  const { message, dialogTitle, showTitle, choices } = describeApproval(approval, relative);
   const button = ({ title, option }: Choice): Notice["buttons"][number] => ({
     title,
     action: { kind: "decide", approval, option },
@@ -67,11 +67,11 @@ function approvalNotice(approval: ApproveParams, relative: (uri: string) => stri
   // the user must not allow a command that the notice does not show completely
   if (message === undefined) {
     const safe = choices.filter(({ option }) => option === "reject");
-    return { text: dialogTitle, buttons: [show(t("Show Full Command")), ...safe.map(button)] };
+    return { text: dialogTitle, buttons: [show(showTitle), ...safe.map(button)] };
   }
   const brief = choices.filter(({ option }) => option === "allow_once" || option === "reject");
   const more = brief.length < choices.length ? [show(t("More..."))] : [];
-  const text = approval.toolCallId === null ? `${message} ${t("Accept again to confirm.")}` : message;
+  const text = isOwnAccept(approval) ? `${message} ${t("Accept again to confirm.")}` : message;
   return { text, buttons: [...brief.map(button), ...more] };
 }
 

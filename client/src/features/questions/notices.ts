@@ -8,7 +8,8 @@ import { drawnFrom, type Scheduled } from "../../ui/throttle";
 import { relative } from "../../ui/folders";
 import { noticesOf, type Notice } from "./noticeTexts";
 import type { Store } from "../../state/store";
-import type { WaitingAction } from "../../state/waiting";
+import type { Session } from "../../state/session";
+import { isOwnAccept, type WaitingAction } from "../../state/waiting";
 import { showInformation } from "../../ui/show";
 
 export class Notices implements vscode.Disposable {
@@ -61,7 +62,7 @@ export class Notices implements vscode.Disposable {
   private wanted(): Notice[] {
     return this.store.sessions.flatMap((session) => {
       const notices = noticesOf(session, relative);
-      return this.isSeen(session.id) ? notices.filter(({ about }) => isAboutOwnAccept(about)) : notices;
+      return this.isSeen(session.id) ? notices.filter(({ about }) => isAboutOwnAccept(session, about)) : notices;
     });
   }
 
@@ -76,4 +77,5 @@ export class Notices implements vscode.Disposable {
 }
 
 /** Whether a notice is about a file that the user accepts in an editor or the list, where they look then. */
-const isAboutOwnAccept = (about: object): boolean => "toolCallId" in about && about.toolCallId === null;
+const isAboutOwnAccept = (session: Session, about: object): boolean =>
+  session.approvals.some((approval) => approval === about && isOwnAccept(approval));
