@@ -58,6 +58,9 @@ import { watchContextKeys } from "./features/status/contextKeys";
 import { SpokenProgress } from "./features/status/spokenProgress";
 import { showModelItem, showStatusItems } from "./features/status/status";
 import { Store } from "./state/store";
+import { ToolServers } from "./features/toolServers/toolServers";
+import type { ServerNode } from "./features/toolServers/serverRows";
+import { ToolServersView } from "./features/toolServers/toolServersView";
 import { Terminals } from "./features/plan/terminals";
 import { showInformation } from "./ui/show";
 
@@ -164,7 +167,13 @@ export function activate(context: vscode.ExtensionContext): void {
 
   const planView = new PlanView(store, planEdits, warm);
   const sessionsView = new SessionsView(store);
-  const trees = [editsView, planView, sessionsView];
+  const toolServers: ToolServers = new ToolServers(store, agent, () => toolServersView.isVisible);
+  const toolServersView: ToolServersView = new ToolServersView(
+    store,
+    () => toolServers.list(),
+    (node, isOn) => toolServers.switchTool(node, isOn),
+  );
+  const trees = [editsView, planView, sessionsView, toolServersView];
   const onUnknownRow = async (): Promise<void> => {
     for (const tree of trees) tree.refresh();
     await showInformation(t("That row just changed. Try again."));
@@ -251,6 +260,8 @@ export function activate(context: vscode.ExtensionContext): void {
       if (back && options?.preserveFocus) await editsView.focus(back);
     },
     redoReview: () => cursor.undoOrRedo("redo"),
+    addToolServer: () => toolServers.add(),
+    showToolServers: () => toolServers.show(),
     restartServer: () => agent.restart(),
     showLog: () => {
       log.show();
@@ -268,6 +279,10 @@ export function activate(context: vscode.ExtensionContext): void {
       await sessions.delete(node);
       if (!store.get(node.sessionId)) await promptBox.setDraft(node.sessionId, "");
     },
+    restartToolServer: (node?: ServerNode) => toolServers.restart(node),
+    showToolServerOutput: (node: ServerNode) => toolServers.showOutput(node),
+    openToolServerDefinition: (node: ServerNode) => toolServers.openDefinition(node),
+    removeToolServer: (node: ServerNode) => toolServers.remove(node),
     reviewStep: ({ sessionId, item }: StepNode) => diffs.openStepDiffs(sessionId, item.id, item.content),
     fix: (document: vscode.TextDocument, problems: vscode.Diagnostic[]) => editorTasks.fix(document, problems),
     showProblem: ({ sessionId, item }: StepNode) => diffs.openStepProblem(sessionId, item.id),
@@ -338,6 +353,7 @@ export function activate(context: vscode.ExtensionContext): void {
     terminals,
     notices,
     editorTasks,
+    toolServers,
     ...trees,
     watchContextKeys(store),
     followEditor(store, cursor, inlineChanges, editsView),

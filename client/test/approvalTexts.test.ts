@@ -49,7 +49,7 @@ test("a call is asked with its tool; the notice has its arguments if it can show
   assert.equal(long.dialogTitle, "Call write of 筆記?");
   assert.equal(long.message, undefined);
   assert.equal(long.isBrief, false);
-  assert.ok(long.details.startsWith("筆記: write\npath: a.md\ntext: \n  one\n  two\n\nThe server says"));
+  assert.ok(long.details.startsWith("path: a.md\ntext: \n  one\n  two\n\nThe server says"));
   assert.deepEqual(titles(call), [
     "Allow Once",
     "Allow for This Session",
@@ -60,7 +60,7 @@ test("a call is asked with its tool; the notice has its arguments if it can show
   const brief = { ...call, command: "筆記: write\npath: a.md\ntext: b" };
   assert.equal(
     describeApproval(brief, relative).message,
-    "Call write of 筆記? path: a.md · text: b The server says that this may delete or overwrite something.",
+    "Call write of 筆記 with “path: a.md · text: b”? The server says that this may delete or overwrite something.",
   );
   for (const argument of ["x".repeat(300), "[a](command:b)", " hidden", ""])
     assert.equal(describeApproval({ ...call, command: `a: b\n${argument}` }, relative).message, undefined, argument);

@@ -20,7 +20,12 @@ const INSTALL_LIMIT = 10 * 60_000;
 const UNUSED_AFTER = 30 * 86_400_000;
 const UNFINISHED = "unfinished-";
 /** For each extra of the package, a module that it installs. */
-const MODULES: Readonly<Record<string, string>> = { bedrock: "boto3", vertex: "google.auth", openai: "openai" };
+const MODULES: Readonly<Record<string, string>> = {
+  bedrock: "boto3",
+  vertex: "google.auth",
+  openai: "openai",
+  mcp: "mcp",
+};
 
 /** What pip and uv say if they reach no index of packages. */
 const NO_NETWORK =

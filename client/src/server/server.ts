@@ -38,7 +38,7 @@ import { storageFolder } from "./storage";
 import type { Store } from "../state/store";
 import type { ChosenModel } from "../wire/protocolStates";
 import { setContextKey } from "../ui/contextKeys";
-import { showError, showFromServer, showTitle } from "../ui/show";
+import { showError, showFromServer, showTitle, showWarning } from "../ui/show";
 
 const CONNECTION_LOST = new Set<unknown>([
   ErrorCodes.PendingResponseRejected,
@@ -47,6 +47,8 @@ const CONNECTION_LOST = new Set<unknown>([
 ]);
 /** The variable that lists the names of the variables for the server only, not for the commands that it runs. */
 const ADDED_VARIABLES = "FAIRLEAD_ADDED_VARIABLES";
+/** The extra of the server's package that has the SDK for tool servers. */
+const TOOL_SERVERS = "mcp";
 /** The maximum number of restarts of the server within RESTART_WINDOW milliseconds. */
 const RESTARTS = 4;
 const RESTART_WINDOW = 3 * 60_000;
@@ -189,6 +191,25 @@ export class AgentServer implements vscode.Disposable {
     }
   }
 
+  /**
+   * Installs the packages for tool servers if they are missing and a server is defined, in the settings or by the
+   * workspace. If that fails, says so: the agent works without tool servers. Starts the server first if it is not
+   * running.
+   */
+  async ensureToolServers(): Promise<void> {
+    if (this.extras.has(TOOL_SERVERS)) return;
+    const { servers } = await this.request(method.toolServersList, {});
+    if (!servers.some(({ state }) => state !== "disabled")) return;
+    if (await ensureExtra(this.context, this.log, TOOL_SERVERS)) this.extras.add(TOOL_SERVERS);
+    else
+      void showWarning(
+        t("The packages for tool servers could not be installed, so the agent works without them."),
+        t("Show Log"),
+      ).then((chosen) => {
+        if (chosen) this.log.show();
+      });
+  }
+
   /** Sends the saved API keys, so that the next run has it. Starts the server first if it is not running. */
   async sendApiKey(): Promise<void> {
     await this.sendCredentials(await this.started());
@@ -319,6 +340,9 @@ export class AgentServer implements vscode.Disposable {
     });
     onNotification(client, method.sessions, ({ sessions }) => {
       this.store.setRows(sessions);
+    });
+    onNotification(client, method.toolServers, (servers) => {
+      this.store.toolServers.set(servers);
     });
     onNotification(client, method.event, (event) => {
       this.store.addEvent(event);

@@ -25,9 +25,11 @@ import {
   type RunEnd,
   type Session,
 } from "./session";
+import { ToolServerLists } from "./toolServers";
 
 export class Store {
   readonly decisions = new DecisionHistory();
+  readonly toolServers = new ToolServerLists();
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
@@ -170,6 +172,7 @@ export class Store {
     const session = this.byId.get(id);
     if (!session) return;
     this.byId.delete(id);
+    this.toolServers.remove(id);
     const isHere = ({ row }: Session): boolean => row?.openElsewhere !== true;
     if (this.activeId === id) this.activeId = (this.listed.find(isHere) ?? this.sessions.filter(isHere).at(-1))?.id;
     this.emit("sessions", session);
@@ -258,6 +261,7 @@ export class Store {
    * the next server restores the sessions.
    */
   markServerGone(): void {
+    this.toolServers.clear();
     for (const session of this.sessions) {
       session.edits = undefined;
       session.commands = [];

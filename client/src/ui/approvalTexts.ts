@@ -90,25 +90,24 @@ function placeOf({ mode, cwd }: ApproveParams): string {
 /** A call of a tool server. Its `command` is the tool and a line for each argument, or several for a long text. */
 function describeCall({ command, server, tool, reasonTexts, rules }: ApproveParams): ApprovalTexts {
   const reasons = reasonTexts.map(titleText);
-  const what = visibleText(command ?? "");
-  const question = t("Call {0} of {1}?", lineText(tool ?? ""), lineText(server ?? ""));
-  const [, ...lines] = what.split("\n");
+  const [, ...lines] = visibleText(command ?? "").split("\n");
+  const given = lines.join("\n");
+  const names = [lineText(tool ?? ""), lineText(server ?? "")];
+  const question = t("Call {0} of {1}?", ...names);
+  const whole = given === "" ? question : t("Call {0} of {1} with “{2}”?", ...names, lines.join(" · "));
   // the lines of a long text are indented
   const isOneLine = lines.every((line) => line.trim() === line && line !== "");
-  const message = isOneLine
-    ? briefly([question, lines.join(" · "), reasons[0] ?? ""].filter(Boolean).join(" "))
-    : undefined;
   return {
-    subject: what,
+    subject: given,
     place: "",
     rowLabel: question,
-    screenReaderLabel: t("The agent asks to call a tool: {0}", what),
-    isBrief: lines.length === 0,
+    screenReaderLabel: [question, given].filter(Boolean).join(" "),
+    isBrief: given === "",
     cardTitle: question,
-    message,
+    message: isOneLine ? briefly([whole, ...reasons.slice(0, 1)].join(" ")) : undefined,
     showTitle: t("Show Arguments"),
     dialogTitle: question,
-    details: [what, ...reasons].join("\n\n"),
+    details: [given, ...reasons].filter(Boolean).join("\n\n"),
     reasons,
     choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
   };

@@ -129,6 +129,10 @@ export function viewVerbs({ page, until, act }) {
       });
     },
 
+    /** Clicks on a row's checkbox. */
+    clickBox: (view, which) =>
+      onRow("the checkbox", view, which, (row) => buttons.click(row.locator(".custom-view-tree-node-item-checkbox"))),
+
     /** Clicks on an inline button of a row, given the beginning of its label. */
     rowAction: (view, which, label) =>
       onRow(`the button "${label}"`, view, which, async (row) => {

@@ -313,6 +313,7 @@ export class Runs {
     const model = this.store.get(sessionId)?.row?.model;
     // those of the configured endpoint are installed when the server starts
     if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
+    await this.server.ensureToolServers();
     return this.server.request(method.runTask, {
       ...(await paramsOf(task, sessionId)),
       sessionId,
