@@ -1,10 +1,15 @@
-"""Reads the file of `--config`: the settings of the editors, for the terminal. No file is read without the option."""
+"""Reads the settings of the editors for the terminal: from the file of `--config`, else from the user's own file.
+
+No file of the workspace is read: whoever wrote it could give the agent more permissions.
+"""
 
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import platformdirs
 
 from fairlead.app.settings import SECTION
 from fairlead.errors import FairleadError
@@ -20,6 +25,11 @@ _OF_ENDPOINT = ("endpoint", "model", "baseUrl", "effort", "contextTokens", "repl
 """Settings that belong together: an endpoint, an address or a recording as an option replaces them all."""
 
 
+def user_config() -> Path:
+    """The user's own file of settings, which may not exist."""
+    return platformdirs.user_config_path("fairlead", appauthor=False) / "config.json"
+
+
 class BadConfig(FairleadError):
     """The file is not a file of settings. The message continues a sentence that begins with its name."""
 
@@ -33,12 +43,26 @@ def read_config(path: Path) -> dict[str, Any]:
     Raises:
         BadConfig: it cannot be read, or is not a JSON object.
     """
+    given, _ = read_object(path)
+    prefix = f"{SECTION}."
+    own = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
+    if is_object(section := given.get(SECTION)):
+        own = {**section, **own}
+    if not own:
+        return given
+    known = {name for name, _ in names_of(Settings)}  # the others, such as the path of Python, are for VS Code
+    return {name: value for name, value in own.items() if name.partition(".")[0] in known}
+
+
+def read_object(path: Path) -> tuple[dict[str, Any], str]:
+    """The JSON object in a file, and its text. Raises BadConfig as `read_config`."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise BadConfig("is too long for a file of settings.")
-        given = json.loads(_plain_json(data.decode("utf-8-sig")))
+        text = data.decode("utf-8-sig")
+        given = json.loads(plain_json(text))
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -51,17 +75,10 @@ def read_config(path: Path) -> dict[str, Any]:
         raise BadConfig("is nested too deeply.") from error
     if not is_object(given):
         raise BadConfig('must contain a JSON object, such as {"model": "..."}.')
-    prefix = f"{SECTION}."
-    own = {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
-    if is_object(section := given.get(SECTION)):
-        own = {**section, **own}
-    if not own:
-        return given
-    known = {name for name, _ in names_of(Settings)}  # the others, such as the path of Python, are for VS Code
-    return {name: value for name, value in own.items() if name.partition(".")[0] in known}
+    return given, text
 
 
-def _plain_json(text: str) -> str:
+def plain_json(text: str) -> str:
     """Replaces comments and last commas with blanks, so that the lines of errors stay right."""
 
     def blank(match: re.Match[str]) -> str:

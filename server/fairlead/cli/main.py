@@ -12,8 +12,17 @@ from fairlead.agent.errors import ModelError
 from fairlead.app.endpoint import endpoint_specs
 from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
+from fairlead.cli.arguments import (
+    WRONG_USAGE,
+    Parser,
+    add_config,
+    add_workspace,
+    path_of,
+    read_config_option,
+    read_workspace,
+)
 from fairlead.cli.client import StartServer, spawn_server
-from fairlead.cli.config import BadConfig, read_config, with_options
+from fairlead.cli.config import with_options
 from fairlead.cli.demo import run_demo
 from fairlead.cli.models import run_models
 from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions, VerifyOptions
@@ -22,8 +31,7 @@ from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.output import CheckedOutput, checked_output
-from fairlead.cli.view.terminal import open_terminal
-from fairlead.cli.view.text import escape_hidden
+from fairlead.cli.view.terminal import Terminal, open_terminal
 from fairlead.messages.history import clean_text
 from fairlead.models.common.presets import presets
 from fairlead.models.recording import read_recording
@@ -31,9 +39,7 @@ from fairlead.session.record.shape import BadRecord
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
 from fairlead.workspace import secrets
-from fairlead.workspace.paths import Roots, real_path
-
-WRONG_USAGE = 2
+from fairlead.workspace.paths import real_path
 
 OVERVIEW = """\
 A coding agent that shows its plan and changes no file until you accept the change.
@@ -41,13 +47,14 @@ A coding agent that shows its plan and changes no file until you accept the chan
 commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
   fairlead models       list the models that you can choose
+  fairlead review       decide on the proposals of a saved session; needs no key
+  fairlead mcp          tool servers for the agent, and Fairlead as one for others
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
 
 For the options of a command, add --help, as in `fairlead run --help`.
 """
-WORKSPACE = "the folder to {what} (default: the current one); can be given several times"
 RUN_ABOUT = """\
 Runs a task in a folder. The agent proposes its changes: you see them as diffs
 at the end, and your files change only where you accept.
@@ -123,6 +130,7 @@ SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
+WITH_OWN_PARSERS = ("mcp", "review")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -156,6 +164,9 @@ def _run_command(
 ) -> int:
     parser = _parser()
     try:
+        if arguments and arguments[0] in WITH_OWN_PARSERS:
+            _check_current_folder(fail=parser.error)
+            return run(_command_with_own_parser(arguments[0])(arguments[1:], open_terminal(), start_server))
         given, rest = parser.parse_known_args(arguments)
         if rest:
             unquoted = given.command == "run" and not any(argument.startswith("-") for argument in rest)
@@ -185,6 +196,17 @@ def _run_command(
         return CANCELLED
 
 
+def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, StartServer], Coroutine[Any, Any, int]]:
+    """A command that reads its own arguments. It is imported only when it is used, as the others start faster so."""
+    if name == "mcp":
+        from fairlead.cli.mcp import run_mcp  # noqa: PLC0415
+
+        return run_mcp
+    from fairlead.cli.review_saved import run_review  # noqa: PLC0415
+
+    return run_review
+
+
 def _check_current_folder(fail: Callable[[str], NoReturn]) -> None:
     """Calls `fail` if the current folder was deleted, because no program can start in it."""
     try:
@@ -193,17 +215,12 @@ def _check_current_folder(fail: Callable[[str], NoReturn]) -> None:
         fail(f"the current folder cannot be used: {error.strerror}; change to another one")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_USAGE, f"{self.prog}: {escape_hidden(message)}\nTry `{self.prog} --help`.\n")
-
-
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = _Parser("fairlead", description=OVERVIEW, formatter_class=raw, usage="fairlead COMMAND [OPTIONS]")
+    parser = Parser("fairlead", description=OVERVIEW, formatter_class=raw, usage="fairlead COMMAND [OPTIONS]")
     parser.add_argument("--version", action="version", version=f"fairlead {__version__}")
     commands = parser.add_subparsers(
-        prog="fairlead", dest="command", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=_Parser
+        prog="fairlead", dest="command", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
     run = commands.add_parser(
         "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run [TASK] [OPTIONS]"
@@ -221,11 +238,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="with --continue: the folder was renamed from DIR, so the sessions of DIR are now sessions of the folder",
     )
-    run.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="work in"))
+    add_workspace(run, "work in")
     source = run.add_mutually_exclusive_group()
     source.add_argument("--model", metavar="NAME", default="", help="the model to use")
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
-    _add_config(run)
+    add_config(run)
     _add_endpoint(run)
     run.add_argument(
         "--small-model", metavar="NAME", default="", help="another model of the endpoint, for summaries and the title"
@@ -284,7 +301,7 @@ def _parser() -> argparse.ArgumentParser:
         usage="fairlead models [OPTIONS]",
     )
     models.set_defaults(parser=models)
-    _add_config(models)
+    add_config(models)
     _add_endpoint(models)
     models.add_argument("--json", action="store_true", help="write the list as JSON")
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
@@ -299,7 +316,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.set_defaults(parser=verify)
     verify.add_argument("record", metavar="FILE", help="the record, as JSON")
-    verify.add_argument("--workspace", metavar="DIR", action="append", help=WORKSPACE.format(what="check"))
+    add_workspace(verify, "check")
     verify.add_argument("--no-run", action="store_true", help="compare only the files, and run no command")
     verify.add_argument(
         "--timeout",
@@ -307,9 +324,11 @@ def _parser() -> argparse.ArgumentParser:
         type=_positive_number,
         help=f"how long a command may run (default: {VerifyOptions.timeout})",
     )
-    _add_config(verify)
+    add_config(verify)
     _add_pass_variable(verify)
     _add_allow_secret(verify)
+    for name in WITH_OWN_PARSERS:  # only for the errors
+        commands.add_parser(name, add_help=False)
     # only for the help and the errors: __main__ starts the server
     commands.add_parser("serve", description=SERVE_ABOUT, formatter_class=raw, usage="fairlead serve")
     return parser
@@ -336,24 +355,6 @@ def _add_endpoint(parser: argparse.ArgumentParser) -> None:
         "whose key or address is set)",
     )
     parser.add_argument("--base-url", metavar="URL", default="", help="the address of the model's server")
-
-
-def _add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help="a JSON file with settings as in VS Code, such as its settings.json; options replace what it sets",
-    )
-
-
-def _config(given: argparse.Namespace, fail: Callable[[str], NoReturn]) -> dict[str, Any]:
-    """The settings of the file that `--config` names; none if it names none."""
-    if given.config is None:
-        return {}
-    try:
-        return read_config(_path(given.config))
-    except BadConfig as error:
-        fail(f"{given.config} {error}")
 
 
 def _check_endpoint(name: str, settings: Mapping[str, Any], fail: Callable[[str], NoReturn]) -> None:
@@ -402,26 +403,8 @@ def _positive_number(text: str) -> int:
     return int(text)
 
 
-def _path(text: str) -> Path:
-    """Expands `~` as a shell does. `~` before an unknown user's name stays as it is."""
-    return Path(os.path.expanduser(text))
-
-
-def _workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> Roots:
-    """The folders that the options name, else the current one, with links resolved.
-
-    Args:
-        fail: ends the command with the message that it gets; called if one of them is not a folder.
-    """
-    folders = given or ["."]
-    wrong = next((folder for folder in folders if not _path(folder).is_dir()), None)
-    if wrong is not None:
-        fail(f"the workspace is not a folder: {wrong}")
-    return Roots.of(*(real_path(_path(folder)) for folder in folders))
-
-
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
-    workspace = _workspace(given.workspace, fail)
+    workspace = read_workspace(given.workspace, fail)
     prompt: str | None = given.prompt
     if prompt is not None:
         prompt = clean_text(prompt)  # bytes that are not UTF-8 come from the shell as lone surrogates
@@ -437,7 +420,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--endpoint cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal; use --accept all or --accept none")
-    if given.record and given.resume and _has_content(_path(given.record)):
+    if given.record and given.resume and _has_content(path_of(given.record)):
         problem = "--continue records only the new turns, so it does not overwrite a file; choose another one"
         fail(f"{problem}: {given.record}")
     options = RunOptions(
@@ -445,8 +428,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         workspace=workspace,
         storage=state_folder() / "terminal",
         resume=given.resume,
-        adopt=real_path(_path(given.adopt)) if given.adopt else None,
-        replay=_path(given.replay).absolute() if given.replay else None,
+        adopt=real_path(path_of(given.adopt)) if given.adopt else None,
+        replay=path_of(given.replay).absolute() if given.replay else None,
         model=given.model,
         small_model=given.small_model,
         endpoint=given.endpoint,
@@ -461,7 +444,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         pass_variables=given.pass_variable,
         services=given.service,
         opened_secrets=given.allow_secret,
-        config=_config(given, fail),
+        config=read_config_option(given, fail),
         config_file=given.config or "",
     )
     _check_endpoint(given.endpoint, options.settings, fail)
@@ -469,7 +452,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
 
 
 def _models_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> ModelsOptions:
-    options = ModelsOptions(given.endpoint, given.base_url, given.json, _config(given, fail))
+    options = ModelsOptions(given.endpoint, given.base_url, given.json, read_config_option(given, fail))
     _check_endpoint(given.endpoint, options.settings, fail)
     return options
 
@@ -486,7 +469,7 @@ def _output_file(
     """
     if not given:
         return None
-    path = _path(given)
+    path = path_of(given)
     if path.is_dir() or not path.absolute().parent.is_dir():
         fail(f"the {kind} must be a file in an existing folder: {given}")
     try:
@@ -502,10 +485,10 @@ def _has_content(path: Path) -> bool:
 
 
 def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:
-    workspace = _workspace(given.workspace, fail)
-    settings, problems = read_settings(with_options(_config(given, fail), {}))
+    workspace = read_workspace(given.workspace, fail)
+    settings, problems = read_settings(with_options(read_config_option(given, fail), {}))
     try:
-        record = load_record(_path(given.record))
+        record = load_record(path_of(given.record))
     except BadRecord as error:
         fail(f"{given.record} cannot be verified. {error}")
     return VerifyOptions(
@@ -522,7 +505,7 @@ def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:
     if given.keep is None:
         return DemoOptions()
-    keep = _path(given.keep)
+    keep = path_of(given.keep)
     if keep.exists() and not (keep.is_dir() and not any(keep.iterdir())):
         fail(f"the folder must be new or empty: {given.keep}")
     return DemoOptions(keep.absolute())

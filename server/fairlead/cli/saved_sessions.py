@@ -34,13 +34,13 @@ async def newest_session(client: AgentClient) -> states.SessionRowWire:
         NoSavedSession: there is none.
         RequestError, ServerExited: as `AgentClient.request`.
     """
-    rows = await _rows(client)
-    if not rows:
+    found = await rows(client)
+    if not found:
         former: wire.FormerFoldersResult = await client.request(wire.FORMER_FOLDERS, {})
         paths = [str(file_path(folder["uri"])) for folder in former["folders"][:MAX_FORMER]]
         hint = FORMER.format(folders=", ".join(paths)) if paths else ""
         raise NoSavedSession(NOTHING.format(program=program_name()) + hint)
-    return rows[0]
+    return found[0]
 
 
 async def adopt_sessions(client: AgentClient, former: Path, folder: Path) -> None:
@@ -57,7 +57,7 @@ async def delete_old_sessions(client: AgentClient) -> list[str]:
     Raises:
         RequestError, ServerExited: as `AgentClient.request`.
     """
-    unfinished = [row for row in await _rows(client) if row["phase"] != "idle" or row["pendingFiles"]]
+    unfinished = [row for row in await rows(client) if row["phase"] != "idle" or row["pendingFiles"]]
     messages: list[str] = []
     for row in unfinished[MAX_UNFINISHED:]:
         try:
@@ -68,6 +68,7 @@ async def delete_old_sessions(client: AgentClient) -> list[str]:
     return messages
 
 
-async def _rows(client: AgentClient) -> list[states.SessionRowWire]:
+async def rows(client: AgentClient) -> list[states.SessionRowWire]:
+    """The saved sessions of this folder, the one that ran last first. Raises as `AgentClient.request`."""
     listed: states.SessionListWire = await client.request(wire.LIST_SESSIONS, {})
     return listed["sessions"]

@@ -1,0 +1,64 @@
+"""What the parsers of several commands share."""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fairlead.cli.config import BadConfig, read_config, user_config
+from fairlead.cli.view.text import escape_hidden
+from fairlead.workspace.paths import Roots, real_path
+
+WRONG_USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, without terminal sequences."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_USAGE, f"{self.prog}: {escape_hidden(message)}\nTry `{self.prog} --help`.\n")
+
+
+def add_workspace(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds `--workspace`. `what` ends the sentence `the folder to`."""
+    about = f"the folder to {what} (default: the current one); can be given several times"
+    parser.add_argument("--workspace", metavar="DIR", action="append", help=about)
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a JSON file with settings as in VS Code, such as its settings.json; options replace what it sets "
+        "(default: your own config.json, if it exists)",
+    )
+
+
+def read_config_option(given: argparse.Namespace, fail: Callable[[str], NoReturn]) -> dict[str, Any]:
+    """The settings of the file that `--config` names, else of the user's own file; none if there is none."""
+    path = path_of(given.config) if given.config is not None else user_config()
+    if given.config is None and not path.exists():
+        return {}
+    try:
+        return read_config(path)
+    except BadConfig as error:
+        fail(f"{given.config or path} {error}")
+
+
+def path_of(text: str) -> Path:
+    """Expands `~` as a shell does. `~` before an unknown user's name stays as it is."""
+    return Path(os.path.expanduser(text))
+
+
+def read_workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn]) -> Roots:
+    """The folders that the options name, else the current one, with links resolved.
+
+    Args:
+        fail: ends the command with the message that it gets; called if one of them is not a folder.
+    """
+    folders = given or ["."]
+    wrong = next((folder for folder in folders if not path_of(folder).is_dir()), None)
+    if wrong is not None:
+        fail(f"the workspace is not a folder: {wrong}")
+    return Roots.of(*(real_path(path_of(folder)) for folder in folders))

@@ -1,0 +1,96 @@
+"""`fairlead review`: decides on the proposals of a saved session, without a model."""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.app.state_folder import state_folder
+from fairlead.cli.approvals import Approvals
+from fairlead.cli.arguments import (
+    WRONG_USAGE,
+    Parser,
+    add_config,
+    add_workspace,
+    path_of,
+    read_config_option,
+    read_workspace,
+)
+from fairlead.cli.client import AgentClient, ServerExited, StartServer
+from fairlead.cli.config import with_options
+from fairlead.cli.keys import Interrupted, Keyboard
+from fairlead.cli.options import Accept
+from fairlead.cli.review import Review
+from fairlead.cli.saved_sessions import rows
+from fairlead.cli.signals import CANCELLED
+from fairlead.cli.summary import summary_lines
+from fairlead.cli.view.plain import PlainDisplay
+from fairlead.cli.view.terminal import Terminal
+from fairlead.cli.view.text import clean, escape_hidden
+from fairlead.wire import protocol as wire
+from fairlead.wire.events import OpenedSession
+
+ABOUT = """\
+Shows the proposals of a saved session as diffs, and asks about them. Without
+--session, this is the session with undecided proposals that ran last in the folder.
+"""
+EPILOG = """\
+exit codes: 0 reviewed; 1 a change could not be applied, or the session is open in
+another program; 2 incorrect usage, or there is nothing to review.
+"""
+NOTHING = "No session of this folder has undecided proposals."
+
+
+async def run_review(arguments: Sequence[str], terminal: Terminal, start_server: StartServer) -> int:
+    """Reviews a session. Returns the exit code. Raises SystemExit for `--help` and incorrect usage."""
+    given, parser = _read(arguments)
+    if given.accept == "ask" and not terminal.can_ask:
+        parser.error("--accept ask needs a terminal; use --accept all or --accept none")
+    accept: Accept = given.accept or ("ask" if terminal.can_ask else "none")
+    workspace, settings = read_workspace(given.workspace, parser.error), read_config_option(given, parser.error)
+    storage = path_of(given.storage).absolute() if given.storage else state_folder() / "terminal"
+    display = PlainDisplay(terminal)
+    with Keyboard(terminal.can_ask) as keyboard:
+        approvals = Approvals(display, keyboard, allow=False, attended=terminal.can_ask and accept != "all")
+        client = AgentClient(workspace, _ignore, approvals.answer, start_server)
+        try:
+            await client.start(with_options(settings, {}), storage)
+            session_id = given.session or next(
+                (row["sessionId"] for row in await rows(client) if row["pendingFiles"]), ""
+            )
+            if not session_id:
+                terminal.print(NOTHING)
+                return WRONG_USAGE
+            opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
+            review = Review(client, display, keyboard, workspace, opened["edits"])
+            try:
+                await review.decide(accept)
+            finally:
+                chosen = given.accept is not None or terminal.can_ask
+                display.show(summary_lines(review.reports, accept, chosen=chosen))
+            return 1 if any(report.counts["refused"] for report in review.reports) else 0
+        except Interrupted:
+            return CANCELLED
+        except (wire.RequestError, ServerExited, OSError) as error:
+            terminal.print(escape_hidden(clean(str(error))), "red")
+            return 1
+        finally:
+            await asyncio.shield(client.stop())
+
+
+def _read(arguments: Sequence[str]) -> tuple[argparse.Namespace, Parser]:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser("fairlead review", description=ABOUT, epilog=EPILOG, formatter_class=raw)
+    parser.usage = "fairlead review [OPTIONS]"
+    add_workspace(parser, "review")
+    parser.add_argument("--session", metavar="ID", default="", help="the session to review")
+    about = "ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)"
+    parser.add_argument("--accept", choices=["ask", "all", "none"], help=about)
+    about = "the folder of the saved sessions (default: that of the terminal)"
+    parser.add_argument("--storage", metavar="DIR", help=about)
+    add_config(parser)
+    return parser.parse_args(arguments), parser
+
+
+def _ignore(method: str, params: dict[str, Any]) -> None:
+    """The answers to requests say everything."""
