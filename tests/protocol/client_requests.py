@@ -86,6 +86,8 @@ def requests() -> Iterator[Golden]:
     yield Golden("sessions", wire.SESSIONS, "server-to-client", "params", a_list)
     changed = SavingChanged(SESSION, False, "This session cannot be saved: No space left on device (/x).")
     yield Golden("saving", wire.SAVING, "server-to-client", "params", convert.saving(changed))
+    secret: wire.SecretChangedParams = {"key": "a-key", "value": '{"tokens": {}}'}
+    yield Golden("toolServers.secretChanged", wire.SECRET_CHANGED, "server-to-client", "params", secret)
     yield _asks("sessions.list.params", wire.LIST_SESSIONS, {})
     yield _answers("sessions.list.result", wire.LIST_SESSIONS, a_list)
     for name, method in (("open", wire.OPEN_SESSION), ("delete", wire.DELETE_SESSION)):
@@ -178,6 +180,11 @@ def requests() -> Iterator[Golden]:
     key = {"keys": {"openai": "b-key"}, "apiKey": "a-key", "authToken": "a-token", "baseUrl": "http://localhost:11434"}
     yield _asks("credentials.params", wire.CREDENTIALS, key)
     yield _answers("credentials.result", wire.CREDENTIALS, None)
+    login = {"server": "議題", "redirectUri": "http://127.0.0.1:33418/callback"}
+    yield _asks("toolServers.login.params", wire.LOG_IN, login)
+    yield _answers("toolServers.login.result", wire.LOG_IN, None)
+    yield _asks("toolServers.secrets.params", wire.SECRETS, {"secrets": {"a-key": '{"tokens": {}}'}})
+    yield _answers("toolServers.secrets.result", wire.SECRETS, None)
     yield _asks("warm.params", wire.WARM, {"sessionId": SESSION})
     yield _answers("warm.result", wire.WARM, None)
     yield _asks("models.params", wire.MODELS, {"sessionId": SESSION, "refresh": True, "ask": ["work"]})

@@ -3,7 +3,7 @@
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden
 from protocol.notifications import progress, run_events, states
-from protocol.server_requests import apply_edit, approvals, claims, code, diagnostics, questions
+from protocol.server_requests import apply_edit, approvals, authorizations, claims, code, diagnostics, questions
 
 
 async def goldens() -> list[Golden]:
@@ -15,6 +15,7 @@ async def goldens() -> list[Golden]:
         *reviews(),
         *await approvals(),
         *await questions(),
+        *await authorizations(),
         *await diagnostics(),
         *await code(),
         *await claims(),

@@ -94,6 +94,17 @@ async def questions() -> list[Golden]:
     ]
 
 
+async def authorizations() -> list[Golden]:
+    url, back = "https://example.com/authorize?state=a", "http://127.0.0.1:33418/callback?code=b&state=a"
+    client = RecordingClient({"callbackUrl": back})
+    assert await LspEditor(client.protocol, Documents()).authorize("議題", url) == back
+    [(method, params)] = client.sent
+    return [
+        Golden("toolServers.authorize.params", method, "server-to-client", "params", params),
+        Golden("toolServers.authorize.result", method, "client-to-server", "result", {"callbackUrl": back}),
+    ]
+
+
 async def diagnostics() -> list[Golden]:
     path = FOLDER / "src/問候.py"
     result: wire.DiagnosticsResult = {"files": [{"uri": path.as_uri(), "diagnostics": [A_PROBLEM]}]}

@@ -13,9 +13,9 @@ import pytest
 from fairlead.errors import ToolError
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.http import check_target
-from fairlead.tool_servers.oauth import Authorize, key_of, sign_in
+from fairlead.tool_servers.oauth import key_of, sign_in
 from fairlead.tool_servers.pipes import ServerFailed
-from fairlead.tool_servers.sign_ins import SignIns
+from fairlead.tool_servers.sign_ins import Authorize, SignIns
 from tool_servers.authorization import HIDDEN, AuthorizationServer, protected_server
 from tool_servers.remote import NEW, OLD, RemoteServer, Reply, Request, http_server, remote_server
 from tool_servers.world import User, World, world

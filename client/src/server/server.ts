@@ -491,6 +491,7 @@ class ClientFeatures implements StaticFeature {
       claimsFiles: true,
       diffs: true,
       incremental: true,
+      signIns: false,
     };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
   }

@@ -53,6 +53,8 @@ export const method = {
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   callTool: "agent/tools/call",
+  logIn: "agent/toolServers/login",
+  secrets: "agent/toolServers/secrets",
   trust: "agent/trust",
   plan: "agent/plan",
   edits: "agent/edits",
@@ -62,8 +64,10 @@ export const method = {
   sessions: "agent/sessions",
   toolServers: "agent/toolServers",
   saving: "agent/saving",
+  secretChanged: "agent/toolServers/secretChanged",
   approve: "agent/approve",
   ask: "agent/ask",
+  authorize: "agent/toolServers/authorize",
   claims: "agent/editor/claims",
   diagnostics: "agent/editor/diagnostics",
   definition: "agent/editor/definition",
@@ -428,6 +432,24 @@ export interface AskResult {
   readonly answer: string | null;
 }
 
+/** The page on which the user signs in to a tool server. */
+export interface AuthorizeParams {
+  readonly server: string;
+  /** Its scheme is `https` or `http`. */
+  readonly url: string;
+}
+
+export interface AuthorizeResult {
+  /** The address that the browser was sent back to, with its query; `null`: the user gave up. */
+  readonly callbackUrl: string | null;
+}
+
+export interface SecretChangedParams {
+  readonly key: string;
+  /** `null`: remove it. */
+  readonly value: string | null;
+}
+
 export interface ClaimsParams {
   /** Files that are not open documents. Some may not exist. */
   readonly uris: readonly string[];
@@ -497,6 +519,8 @@ export interface AgentCapabilities {
    * do the code lenses in the user's files include **Open Diff**.
    */
   readonly diffs?: boolean;
+  /** Answers `agent/toolServers/authorize`, and saves what `agent/toolServers/secretChanged` brings. */
+  readonly signIns?: boolean;
   /** Takes the differences of states that `Changed` describes. Without it, every change sends the whole state. */
   readonly incremental?: boolean;
 }
@@ -850,6 +874,18 @@ export interface CredentialsParams {
   readonly authToken?: string;
   /** As the setting `baseUrl`, which it replaces. */
   readonly baseUrl?: string;
+}
+
+export interface LogInParams {
+  /** The name of a remote server in `mcpServers`. */
+  readonly server: string;
+  /** Where the browser is sent back to: an address of the client, which it reads the answer from. */
+  readonly redirectUri: string;
+}
+
+export interface SecretsParams {
+  /** What `agent/toolServers/secretChanged` has brought, by its keys. */
+  readonly secrets: Readonly<Record<string, string>>;
 }
 
 export interface ModelsParams {
@@ -1251,6 +1287,8 @@ export interface ClientRequests {
   readonly "agent/command/rules": { params: NoParams; result: PageResult };
   readonly "agent/command/tryRule": { params: TryRuleParams; result: TryRuleResult };
   readonly "agent/credentials": { params: CredentialsParams; result: null };
+  readonly "agent/toolServers/login": { params: LogInParams; result: null };
+  readonly "agent/toolServers/secrets": { params: SecretsParams; result: null };
   readonly "agent/warm": { params: WarmParams; result: null };
   readonly "agent/models": { params: ModelsParams; result: ModelsResult };
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
@@ -1266,6 +1304,7 @@ export interface ClientNotifications {
 export interface ServerRequests {
   readonly "agent/approve": { params: ApproveParams; result: ApproveResult };
   readonly "agent/ask": { params: AskParams; result: AskResult };
+  readonly "agent/toolServers/authorize": { params: AuthorizeParams; result: AuthorizeResult };
   readonly "agent/editor/claims": { params: ClaimsParams; result: ClaimsResult };
   readonly "agent/editor/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
 }
@@ -1278,5 +1317,6 @@ export interface ServerNotifications {
   readonly "agent/sessions": SessionList;
   readonly "agent/toolServers": ToolServers;
   readonly "agent/saving": SavingParams;
+  readonly "agent/toolServers/secretChanged": SecretChangedParams;
   readonly "agent/event": AgentEvent;
 }

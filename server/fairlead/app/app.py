@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,8 @@ from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
+from fairlead.display import end_sentence, escape_to_one_line
+from fairlead.errors import ToolError
 from fairlead.gate.request import AskingEditor
 from fairlead.messages.parts import Message, Prompt
 from fairlead.models.common.models_list import MAX_NAME
@@ -32,6 +34,8 @@ from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
 from fairlead.tool_servers.known import KnownServers
+from fairlead.tool_servers.sign_ins import Authorize, sign_in
+from fairlead.tool_servers.variables import Values
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Roots
 from fairlead.workspace.watch import Watcher
@@ -203,6 +207,41 @@ class App:
         finally:
             await model.aclose()
         return model.name
+
+    async def sign_in(self, server: str, redirect: str, authorize: Authorize) -> None:
+        """Signs the user in to a remote tool server.
+
+        Args:
+            redirect: where the browser is sent back to.
+            authorize: opens a page. Returns the address that the browser was sent back to; None: the user gave up.
+
+        Raises:
+            WrongRequest: there is no such server, or the browser cannot be sent back there.
+            RequestRefused: it did not work. The message says why.
+        """
+        context = self.context
+        given = context.tool_definitions(context.roots) if context.trusted else context.settings.mcp_servers
+        definition = given.get(server)
+        if definition is None or not definition.is_remote:
+            raise WrongRequest(f"There is no remote tool server called {escape_to_one_line(server)}. Check its name.")
+        if not redirect.startswith(("http://", "https://")):
+            raise WrongRequest("redirectUri must begin with http:// or https://.")
+        roots = context.roots
+        values = Values(roots.first.path if roots.folders else Path.home(), Path.home(), os.environ.get, lambda _: None)
+        try:
+            await sign_in(self.context.sign_ins, definition, values, redirect, authorize)
+        except ToolError as error:
+            raise RequestRefused(f"You are not signed in to {server}: {end_sentence(str(error))}") from error
+        self._report_tool_servers()
+
+    def use_sign_ins(self, values: Mapping[str, str]) -> None:
+        """Takes over the sign-ins to tool servers that the front end has saved."""
+        self.context.sign_ins.replace(values)
+        self._report_tool_servers()
+
+    def _report_tool_servers(self) -> None:
+        for session in self.sessions:
+            session.server_statuses.schedule()
 
     def warn_about_cost_limit(self, selection: ModelSelection) -> None:
         """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from fairlead.cli.sign_in_file import SignInFile
 from fairlead.errors import FairleadError
 from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots
@@ -25,7 +26,7 @@ STOP_SECONDS = 5.0
 
 CAPABILITIES: Json = {
     "general": {"positionEncodings": ["utf-16"]},
-    "experimental": {"agent": {"approvals": True}},
+    "experimental": {"agent": {"approvals": True, "signIns": True}},
 }
 
 
@@ -79,6 +80,8 @@ class AgentClient:
         on_notification: called with the method and params of each notification, in order.
         approve: answers `agent/approve`.
         start_server: starts the process.
+        sign_ins: those to tool servers; None: the server gets none.
+        authorize: answers `agent/toolServers/authorize`; None: nobody can sign in now.
     """
 
     def __init__(
@@ -87,11 +90,16 @@ class AgentClient:
         on_notification: Callable[[str, Json], None],
         approve: Callable[[Json], Awaitable[Json]],
         start_server: StartServer = spawn_server,
+        sign_ins: SignInFile | None = None,
+        authorize: Callable[[Json], Awaitable[Json]] | None = None,
     ) -> None:
         self._workspace = workspace
         self._on_notification = on_notification
-        self._approve = approve
         self._start_server = start_server
+        self._sign_ins = sign_ins
+        self._answers = {wire.APPROVE: approve}
+        if authorize is not None:
+            self._answers[wire.AUTHORIZE] = authorize
         self._numbers = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -129,6 +137,8 @@ class AgentClient:
             },
         )
         self.notify("initialized", {})
+        if self._sign_ins is not None and (secrets := self._sign_ins.read()):
+            await self.request(wire.SECRETS, {"secrets": secrets})
         return answer
 
     async def request(self, method: str, params: Any) -> Any:
@@ -213,6 +223,8 @@ class AgentClient:
             self._add_task(
                 asyncio.ensure_future(self._answer_request(message["id"], method, message.get("params") or {}))
             )
+        elif method == wire.SECRET_CHANGED and self._sign_ins is not None:
+            self._sign_ins.change(message["params"]["key"], message["params"]["value"])
         else:
             self._on_notification(method, message.get("params") or {})
 
@@ -227,8 +239,8 @@ class AgentClient:
 
     async def _answer_request(self, msg_id: Any, method: str, params: Json) -> None:
         answer: Json = {"jsonrpc": "2.0", "id": msg_id}
-        if method == wire.APPROVE:
-            answer["result"] = await self._approve(params)
+        if method in self._answers:
+            answer["result"] = await self._answers[method](params)
         else:
             answer["error"] = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}
         self._send(answer)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlead.cli.arguments import WRONG_USAGE, Parser
 from fairlead.cli.client import StartServer
-from fairlead.cli.mcp_commands import add, listing, remove, serve, trying
+from fairlead.cli.mcp_commands import add, listing, login, remove, serve, trying
 from fairlead.cli.view.terminal import Terminal
 
 ABOUT = """\
@@ -18,6 +18,7 @@ commands:
   fairlead mcp add NAME -- COMMAND ...  add a server that runs on this machine
   fairlead mcp add NAME --url URL       add a server at an address
   fairlead mcp remove NAME              remove a server
+  fairlead mcp login NAME               sign in to a server at an address
   fairlead mcp try NAME [TOOL [JSON]]   start a server and show its tools, or call one
   fairlead mcp serve                    offer Fairlead's tools to another agent
 
@@ -29,6 +30,7 @@ COMMANDS: dict[str, tuple[Callable[[Parser], None], Execute]] = {
     "list": (listing.describe, listing.run),
     "add": (add.describe, add.run),
     "remove": (remove.describe, remove.run),
+    "login": (login.describe, login.run),
     "try": (trying.describe, trying.run),
     "serve": (serve.describe, serve.run),
 }

@@ -137,6 +137,16 @@ class LspEditor:
             return None
         return text if isinstance(text, str) and text.strip() else None
 
+    async def authorize(self, server: str, url: str) -> str | None:
+        """The address that the user's browser was sent back to from the page of a sign-in; None: they gave up."""
+        params: wire.AuthorizeParams = {"server": server, "url": url}
+        try:
+            answer = fields_of(await self._protocol.request(wire.AUTHORIZE, params)).get("callbackUrl")
+        except wire.RequestError as error:
+            log.info("sign-in not answered: %s", error)
+            return None
+        return answer if isinstance(answer, str) else None
+
     def _document_changes(self, edits: Sequence[FileEdit]) -> dict[str, Any]:
         """The edits as documentChanges. Deletes come first, because a new file may have the path of a deleted one."""
         changes: list[dict[str, Any]] = []

@@ -41,6 +41,7 @@ class ClientCapabilities:
         self.checks_edits = agent.get("checksEdits", False)
         self.claims_files = agent.get("claimsFiles", False)
         self.diffs = agent.get("diffs", False)
+        self.sign_ins = agent.get("signIns", False)
         self.incremental = agent.get("incremental", False)
 
 

@@ -46,6 +46,8 @@ class AgentServer:
             EditorProvider(self.protocol, self.documents) if capabilities.editor else None,
         )
         self.context, self.sessions = self.app.context, self.app.sessions
+        if capabilities.sign_ins:
+            self.context.sign_ins.on_change = self._send_secret
         self.protocol.flush_notifications = self.sessions.flush
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)
@@ -83,6 +85,10 @@ class AgentServer:
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.capabilities.sessions:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
+
+    def _send_secret(self, key: str, value: str | None) -> None:
+        params: wire.SecretChangedParams = {"key": key, "value": value}
+        self.protocol.send_notification(wire.SECRET_CHANGED, params)
 
     def add_background(self, task: asyncio.Task[Any]) -> None:
         """Holds a reference to a background task until it is done."""

@@ -4,7 +4,7 @@ It imports the SDK, so it is imported when the first remote server is needed.
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
@@ -28,7 +28,7 @@ from fairlead.tool_servers.connection import Connection
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.http import HttpStreams, origin_of
 from fairlead.tool_servers.pipes import ServerFailed
-from fairlead.tool_servers.sign_ins import SignInNeeded, SignIns
+from fairlead.tool_servers.sign_ins import Authorize, SignInNeeded, SignIns
 
 SIGN_IN_SECONDS = 600.0
 """How long the user may take."""
@@ -40,9 +40,6 @@ _MAX_CHALLENGE = 2_000
 _LONG_AGO = 1.0
 """In seconds since the epoch."""
 _M = TypeVar("_M", bound=BaseModel)
-
-Authorize = Callable[[str], Awaitable[str | None]]
-"""Opens an address in the user's browser. Returns the address that the browser was sent back to; None: they gave up."""
 
 
 def key_of(definition: Definition, url: str) -> str:

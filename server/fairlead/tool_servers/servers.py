@@ -27,7 +27,7 @@ from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnde
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
 from fairlead.tool_servers.server import RunningServer
-from fairlead.tool_servers.sign_ins import SignInNeeded, SignIns
+from fairlead.tool_servers.sign_ins import NO_SDK, SignInNeeded, SignIns
 from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
 
@@ -366,10 +366,11 @@ class ToolServers:
         Args:
             known: the definition without variables.
         """
-        # the SDK is slow to import, and rarely needed
-        from fairlead.tool_servers.http import HttpStreams  # noqa: PLC0415
-        from fairlead.tool_servers.oauth import SavedSignIn, has_own_key, key_of  # noqa: PLC0415
-
+        try:  # they import the SDK, which is optional and slow to import
+            from fairlead.tool_servers.http import HttpStreams  # noqa: PLC0415
+            from fairlead.tool_servers.oauth import SavedSignIn, has_own_key, key_of  # noqa: PLC0415
+        except ImportError as error:
+            raise ServerFailed(NO_SDK) from error
         auth = None if has_own_key(known) else SavedSignIn(self._sign_ins, key_of(definition, known.url), known)
         server: RunningServer
         streams = HttpStreams(

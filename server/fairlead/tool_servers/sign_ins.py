@@ -2,14 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fairlead.json_values import fields_of
+from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.pipes import ServerFailed
+from fairlead.tool_servers.variables import Values, expanded
 
+NO_SDK = "Fairlead's Python lacks the package mcp. Install fairlead[mcp]"
 MAX_SIGN_INS, MAX_SIGN_IN = 100, 100_000
 """How many are held, and how long each may be as JSON, in characters."""
+
+
+Authorize = Callable[[str], Awaitable[str | None]]
+"""Opens an address in the user's browser. Returns the address that the browser was sent back to; None: they gave up."""
 
 
 class SignInNeeded(ServerFailed):
@@ -56,3 +63,23 @@ class SignIns:
     def lock(self, key: str) -> asyncio.Lock:
         """Held while tokens are refreshed, because a refresh token may hold only once."""
         return self._locks.setdefault(key, asyncio.Lock())
+
+
+async def sign_in(
+    sign_ins: SignIns, definition: Definition, values: Values, redirect: str, authorize: Authorize
+) -> None:
+    """Signs the user in to a remote server.
+
+    Args:
+        redirect: the address that the browser is sent back to.
+
+    Raises:
+        ServerFailed: it did not work, or the server does not want a sign-in.
+        MissingValue: as `expanded`.
+    """
+    try:
+        from fairlead.tool_servers import oauth  # noqa: PLC0415  imports the SDK, which is optional and slow to import
+    except ImportError as error:
+        raise ServerFailed(NO_SDK) from error
+    known = expanded(definition, values)
+    await oauth.sign_in(sign_ins, oauth.key_of(definition, known.url), known, redirect, authorize)

@@ -37,6 +37,8 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.COMMAND_RULES: (params.NoParams, wire.PageResult),
     wire.TRY_RULE: (params.TryRuleParams, wire.TryRuleResult),
     wire.CREDENTIALS: (params.CredentialsParams, None),
+    wire.LOG_IN: (params.LogInParams, None),
+    wire.SECRETS: (params.SecretsParams, None),
     wire.WARM: (params.WarmParams, None),
     wire.MODELS: (params.ModelsParams, wire.ModelsResult),
     wire.CHOOSE_MODEL: (params.ChooseModelParams, states.ChosenModelWire),
@@ -50,6 +52,7 @@ CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}
 SERVER_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.APPROVE: (wire.ApproveParams, wire.ApproveResult),
     wire.ASK: (wire.AskParams, wire.AskResult),
+    wire.AUTHORIZE: (wire.AuthorizeParams, wire.AuthorizeResult),
     wire.CLAIMS: (wire.ClaimsParams, wire.ClaimsResult),
     wire.DIAGNOSTICS: (wire.DiagnosticsParams, wire.DiagnosticsResult),
 }
@@ -63,5 +66,6 @@ SERVER_NOTIFICATIONS: Mapping[str, Any] = {
     wire.SESSIONS: states.SessionListWire,
     wire.TOOL_SERVERS: states.ToolServersWire,
     wire.SAVING: wire.SavingParams,
+    wire.SECRET_CHANGED: wire.SecretChangedParams,
     wire.EVENT: AgentEvent,
 }

@@ -39,6 +39,8 @@ class AgentCapabilities(TypedDict):
     """Has the command `fairlead.showChange`, which takes `{sessionId, target}` and shows that change as a diff. Only
     then do the code lenses in the user's files include **Open Diff**.
     """
+    signIns: NotRequired[bool]
+    """Answers `agent/toolServers/authorize`, and saves what `agent/toolServers/secretChanged` brings."""
     incremental: NotRequired[bool]
     """Takes the differences of states that `Changed` describes. Without it, every change sends the whole state."""
 
@@ -410,6 +412,18 @@ class CredentialsParams(TypedDict):
     """For `anthropic`, in place of a key."""
     baseUrl: NotRequired[str]
     """As the setting `baseUrl`, which it replaces."""
+
+
+class LogInParams(TypedDict):
+    server: str
+    """The name of a remote server in `mcpServers`."""
+    redirectUri: str
+    """Where the browser is sent back to: an address of the client, which it reads the answer from."""
+
+
+class SecretsParams(TypedDict):
+    secrets: dict[str, str]
+    """What `agent/toolServers/secretChanged` has brought, by its keys."""
 
 
 class ModelsParams(TypedDict):

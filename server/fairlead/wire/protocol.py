@@ -53,6 +53,8 @@ TRY_MODEL = "agent/models/try"
 TOOL_SERVERS_LIST = "agent/toolServers/list"
 TOOL_SERVERS_RESTART = "agent/toolServers/restart"
 CALL_TOOL = "agent/tools/call"
+LOG_IN = "agent/toolServers/login"
+SECRETS = "agent/toolServers/secrets"
 TRUST = "agent/trust"
 """The user trusts the workspace, or no longer does. A running session continues."""
 
@@ -69,10 +71,13 @@ TOOL_SERVERS = "agent/toolServers"
 """The tool servers of a session, a moment after the state, a problem or the tools of one have changed."""
 SAVING = "agent/saving"
 """A session can no longer be saved, or is saved again. `window/showMessage` tells the user."""
+SECRET_CHANGED = "agent/toolServers/secretChanged"
+"""A sign-in to a tool server that the client must save as a secret, or remove. Only for clients with `signIns`."""
 
 # requests from the server
 APPROVE = "agent/approve"
 ASK = "agent/ask"
+AUTHORIZE = "agent/toolServers/authorize"
 CLAIMS = "agent/editor/claims"
 DIAGNOSTICS = "agent/editor/diagnostics"
 DEFINITION = "agent/editor/definition"
@@ -476,6 +481,25 @@ class AskParams(TypedDict):
 class AskResult(TypedDict):
     answer: str | None
     """`null`: no answer."""
+
+
+class AuthorizeParams(TypedDict):
+    """The page on which the user signs in to a tool server."""
+
+    server: str
+    url: str
+    """Its scheme is `https` or `http`."""
+
+
+class AuthorizeResult(TypedDict):
+    callbackUrl: str | None
+    """The address that the browser was sent back to, with its query; `null`: the user gave up."""
+
+
+class SecretChangedParams(TypedDict):
+    key: str
+    value: str | None
+    """`null`: remove it."""
 
 
 class ClaimsParams(TypedDict):

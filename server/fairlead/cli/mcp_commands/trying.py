@@ -15,6 +15,7 @@ from fairlead.cli.config import with_options
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mcp_commands.listing import ignore, show_heading
 from fairlead.cli.review import Review
+from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
@@ -69,11 +70,12 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
             # the user has just written this call on the command line
             return {"option": "allow_once"} if params["kind"] == "tool" else await approvals.answer(params)
 
-        client = AgentClient(workspace, ignore, approve, start_server)
+        storage = state_folder() / "terminal"
+        client = AgentClient(workspace, ignore, approve, start_server, SignInFile(storage / SIGN_INS))
         session = ""
         try:
             # its tools are remembered for the tasks of the terminal, but the session is not
-            await client.start(with_options(only, {}), state_folder() / "terminal")
+            await client.start(with_options(only, {}), storage)
             session = (await client.request(wire.CREATE_SESSION, {"title": PROMPT.format(name=given.name)}))[
                 "sessionId"
             ]

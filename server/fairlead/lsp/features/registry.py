@@ -42,6 +42,8 @@ REQUESTS: dict[str, Handler] = {
     wire.COMMAND_RULES: plan.command_rules,
     wire.TRY_RULE: plan.try_rule,
     wire.CREDENTIALS: lifecycle.credentials,
+    wire.LOG_IN: tool_servers.log_in,
+    wire.SECRETS: tool_servers.secrets,
     wire.WARM: lifecycle.warm,
     wire.MODELS: models.list_models,
     wire.CHOOSE_MODEL: models.choose_model,

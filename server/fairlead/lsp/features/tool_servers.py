@@ -1,4 +1,6 @@
-"""The tool servers of sessions."""
+"""The tool servers of sessions, and the user's sign-ins to them."""
+
+from functools import partial
 
 from fairlead.display import escape_to_one_line
 from fairlead.lsp.convert_tool_servers import tool_servers
@@ -6,8 +8,10 @@ from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.tool_servers.status import resting_statuses
-from fairlead.wire.params import ToolServerParams, ToolServersParams
+from fairlead.wire.params import LogInParams, SecretsParams, ToolServerParams, ToolServersParams
 from fairlead.wire.states import ToolServersWire
+
+CANNOT_SIGN_IN = "This editor cannot sign you in to tool servers. Use `fairlead mcp login` in a terminal."
 
 
 async def list_servers(server: AgentServer, params: ToolServersParams) -> ToolServersWire:
@@ -31,3 +35,16 @@ async def restart(server: AgentServer, params: ToolServerParams) -> ToolServersW
         raise RequestRefused(f"The tool server {name} is switched off. Remove `disabled` from its definition first.")
     await session.tool_servers.restart(name)
     return tool_servers(session.id, session.tool_servers.statuses())
+
+
+async def log_in(server: AgentServer, params: LogInParams) -> None:
+    """`agent/toolServers/login`: signs the user in to a server. The client is asked to open the page."""
+    if not server.editor.capabilities.sign_ins:
+        raise RequestRefused(CANNOT_SIGN_IN)
+    name = params["server"]
+    await server.app.sign_in(name, params["redirectUri"], partial(server.editor.authorize, name))
+
+
+async def secrets(server: AgentServer, params: SecretsParams) -> None:
+    """`agent/toolServers/secrets`: replaces the sign-ins, which are held only in memory."""
+    server.app.use_sign_ins(params["secrets"])

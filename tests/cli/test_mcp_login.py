@@ -1,0 +1,81 @@
+"""`fairlead mcp login`: the browser comes back to the command, which saves the sign-in."""
+
+import asyncio
+import contextlib
+import json
+import stat
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cli.command import COMMAND, environment, run_plain
+from fairlead.cli.sign_in_file import SignInFile
+from tool_servers.authorization import protected_server
+
+SAVED = Path("fairlead", "terminal", "sign-ins.json")
+
+
+@contextlib.asynccontextmanager
+async def login(config: Path, state: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        *("mcp", "login", "far", "--config", str(config)),
+        stdout=asyncio.subprocess.PIPE,
+        stdin=asyncio.subprocess.DEVNULL,
+        env=environment(XDG_STATE_HOME=str(state)),
+        cwd=config.parent,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names the state folder")
+async def test_a_sign_in(tmp_path: Path) -> None:
+    """Only the user can read the file."""
+    config, state = tmp_path / "config.json", tmp_path / "state"
+    async with protected_server() as (remote, issuer):
+        config.write_text(json.dumps({"mcpServers": {"far": {"url": remote.url}}}))
+        async with login(config, state) as process:
+            assert process.stdout is not None
+            assert b"To sign in to far, open this address in a browser:" in await process.stdout.readline()
+            url = (await process.stdout.readline()).decode().strip()
+            back = await issuer.browse(url)
+            async with httpx2.AsyncClient(trust_env=False) as browser:
+                wrong = await browser.get(back.replace("/callback", "/other"))
+                right = await browser.get(back)
+            assert (wrong.status_code, right.status_code) == (404, 200)
+            assert "You can close this page" in right.text
+            assert await process.stdout.read() == b"You are signed in to far.\n"
+            assert await process.wait() == 0
+    assert stat.S_IMODE((state / SAVED).stat().st_mode) == 0o600
+    [text] = SignInFile(state / SAVED).read().values()
+    assert "access-" in text
+
+
+def test_a_server_that_does_not_exist(tmp_path: Path) -> None:
+    ended = run_plain("mcp", "login", "far", cwd=tmp_path)
+    assert (ended.code, ended.out) == (1, "There is no remote tool server called far. Check its name.\n")
+
+
+def test_help_without_a_command() -> None:
+    ended = run_plain("mcp")
+    assert ended.code == 2
+    assert "login" in ended.out
+
+
+def test_the_file_of_sign_ins(tmp_path: Path) -> None:
+    file = SignInFile(tmp_path / "new" / "sign-ins.json")
+    assert file.read() == {}
+    file.change("a", "1")
+    file.change("b", "2")
+    file.change("a", None)
+    assert file.read() == {"b": "2"}
+    (tmp_path / "new" / "sign-ins.json").write_text("[")
+    assert file.read() == {}
