@@ -44,6 +44,7 @@ import { withKnownRow, type Commands } from "./ui/rowCommands";
 import { Runs } from "./features/sessions/runs";
 import { setUpModel } from "./server/modelSetup";
 import { AgentServer } from "./server/server";
+import { ToolServerSignIn } from "./server/toolServerSignIn";
 import { answerRequest } from "./server/typedMessages";
 import { exportConversation } from "./features/sessions/exports";
 import { endRecording, exampleRecording, offerExample, openExample } from "./features/sessions/example";
@@ -80,8 +81,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const agent = new AgentServer(context, store, log, recording, (client) => {
     answerRequest(client, method.approve, (params, token) => approvals.ask(params, token));
     answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
+    answerRequest(client, method.authorize, (params, token) => toolServerSignIn.authorize(params, token));
     registerCodeAnswers(client);
   });
+  const toolServerSignIn = new ToolServerSignIn(agent);
   const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined, endRecording);
   const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
@@ -198,6 +201,7 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => errorHelp.setKey(chosenModels.current, store.active?.id),
+    signInToToolServer: (server?: unknown) => toolServerSignIn.signIn(typeof server === "string" ? server : undefined),
     setUpModel: setUp,
     openExample: () => openExample(context.extensionPath),
     showKeys: () =>

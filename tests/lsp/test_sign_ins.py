@@ -45,6 +45,10 @@ async def test_an_editor_signs_in_and_saves_it(workspace: Path, storage: Path) -
             assert not path.is_file() or not [hidden for hidden in HIDDEN if hidden.encode() in path.read_bytes()]
         async with Client(workspace, settings=settings(remote.url), capabilities=CAPABLE) as client:
             assert await client.request("agent/toolServers/secrets", {"secrets": saved}) is None
+            session = await client.request("agent/sessions/create", {})
+            listed = await client.request("agent/toolServers/restart", {**session, "server": "far"})
+            [server] = listed["servers"]
+            assert (server["state"], [tool["name"] for tool in server["tools"]]) == ("running", ["say"])
         assert len(issuer.opened) == 1
 
 
@@ -63,6 +67,9 @@ async def test_a_sign_in_that_does_not_work(workspace: Path) -> None:
                 with pytest.raises(WireError, match=message):
                     await client.request("agent/toolServers/login", {"server": server, "redirectUri": redirect})
         async with Client(workspace, settings=settings(remote.url)) as client:
+            session = await client.request("agent/sessions/create", {})
+            listed = await client.request("agent/toolServers/restart", {**session, "server": "far"})
+            assert listed["servers"][0]["state"] == "signIn"
             with pytest.raises(WireError, match="Use `fairlead mcp login` in a terminal"):
                 await client.request("agent/toolServers/login", LOGIN)
             assert not [params for method, params in client.log if method == "agent/toolServers/secretChanged"]

@@ -35,6 +35,7 @@ import { method, scheme, type AgentCapabilities, type Title } from "../wire/prot
 import { titleText, withTranslations } from "../state/serverTexts";
 import { configuredExtra, configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";
+import { TOOL_SERVER_SECRETS, ToolServerSecrets } from "./toolServerSecrets";
 import type { Store } from "../state/store";
 import type { ChosenModel } from "../wire/protocolStates";
 import { setContextKey } from "../ui/contextKeys";
@@ -76,6 +77,7 @@ export class AgentServer implements vscode.Disposable {
    */
   readonly onDidApplySettings = this.applied.event;
   private readonly disposables: vscode.Disposable[];
+  private readonly toolServerSecrets: ToolServerSecrets;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -86,6 +88,7 @@ export class AgentServer implements vscode.Disposable {
     /** Registers the answers to the server's requests that are not about files. */
     private readonly registerAnswers: (client: LanguageClient) => void,
   ) {
+    this.toolServerSecrets = new ToolServerSecrets(context.secrets);
     this.disposables = [
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration("fairlead")) return;
@@ -101,6 +104,7 @@ export class AgentServer implements vscode.Disposable {
       }),
       context.secrets.onDidChange(({ key }) => {
         if (key === API_KEYS_SECRET) void this.client?.then((client) => this.sendCredentials(client));
+        if (key === TOOL_SERVER_SECRETS) void this.takeSignIns();
       }),
     ];
   }
@@ -347,6 +351,11 @@ export class AgentServer implements vscode.Disposable {
     onNotification(client, method.event, (event) => {
       this.store.addEvent(event);
     });
+    onNotification(client, method.secretChanged, (params) => {
+      this.toolServerSecrets.save(params).catch((error: unknown) => {
+        this.log.error(`A sign-in to a tool server could not be saved: ${messageOf(error)}`);
+      });
+    });
     answerRequest(client, method.claims, (params) => claims(params, savesAfterAccept()));
     this.registerAnswers(client);
     client.onDidChangeState(({ oldState, newState }) => {
@@ -386,7 +395,19 @@ export class AgentServer implements vscode.Disposable {
 
   private async sendCredentials(client: LanguageClient): Promise<void> {
     await sendRequest(client, method.credentials, { keys: await savedKeys(this.context.secrets) });
+    await this.sendSignIns(client);
     this.applied.fire();
+  }
+
+  private async sendSignIns(client: LanguageClient): Promise<void> {
+    const secrets = await this.toolServerSecrets.read();
+    await sendRequest(client, method.secrets, { secrets });
+  }
+
+  /** Passes on the sign-ins to tool servers that another window has changed. */
+  private async takeSignIns(): Promise<void> {
+    const client = await this.client?.catch(() => undefined);
+    if (client && (await this.toolServerSecrets.isChangedElsewhere())) await this.sendSignIns(client);
   }
 
   /** Sends the settings to the server if it is running. */
@@ -491,7 +512,7 @@ class ClientFeatures implements StaticFeature {
       claimsFiles: true,
       diffs: true,
       incremental: true,
-      signIns: false,
+      signIns: true,
     };
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), agent };
   }
