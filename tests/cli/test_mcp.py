@@ -219,6 +219,6 @@ def test_a_server_that_cannot_be_used_says_why(config: Path, workspace: Path) ->
 
 def test_an_unknown_command_names_the_others() -> None:
     ended = run_plain("mcp", "ad")
-    assert (ended.code, "choose from list, add, remove, try, serve" in ended.err) == (2, True)
+    assert (ended.code, "choose from list, add, remove, login, try, serve" in ended.err) == (2, True)
     assert "fairlead mcp add NAME" in run_plain("mcp", "--help").out
     assert "--folder PATH[:write]" in run_plain("mcp", "add", "--help").out

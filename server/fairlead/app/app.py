@@ -34,6 +34,7 @@ from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
 from fairlead.tool_servers.known import KnownServers
+from fairlead.tool_servers.local import data_folder
 from fairlead.tool_servers.sign_ins import Authorize, sign_in
 from fairlead.tool_servers.variables import Values
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
@@ -227,7 +228,9 @@ class App:
         if not redirect.startswith(("http://", "https://")):
             raise WrongRequest("redirectUri must begin with http:// or https://.")
         roots = context.roots
-        values = Values(roots.first.path if roots.folders else Path.home(), Path.home(), os.environ.get, lambda _: None)
+        folder = roots.first.path if roots.folders else Path.home()
+        data = data_folder(definition, context.packages)
+        values = Values(folder, Path.home(), data, os.environ.get, lambda _: None)
         try:
             await sign_in(self.context.sign_ins, definition, values, redirect, authorize)
         except ToolError as error:
