@@ -152,7 +152,7 @@ def test_advice_for_what_may_not_work(config: Path, arguments: list[str], advice
     assert SECRET not in ended.out
 
 
-def test_servers_are_listed(config: Path) -> None:
+def test_servers_are_listed(config: Path, workspace: Path) -> None:
     """Nothing starts. Names and commands cannot control the terminal. A definition that is wrong is reported."""
     define(config, hosts=["api.example.com"])
     given = json.loads(config.read_text())
@@ -166,6 +166,8 @@ def test_servers_are_listed(config: Path) -> None:
     assert "switched off" in ended.out
     assert "\x1b" not in ended.out
     assert "mcpServers.wrong" in ended.out
+    (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": {"command": "x"}}}))
+    assert "theirs: x\n  defined in .mcp.json of this folder" in run_plain("mcp", "list", cwd=workspace).out
     listed = json.loads(mcp(config, "list", "--json").out)
     assert [(each["name"], each["state"]) for each in listed] == [("files", "stopped"), ("off", "disabled")]
 

@@ -99,7 +99,10 @@ async def test_another_agent_proposes_and_checks(workspace: Path, mode: Mode) ->
     Another process accepts the proposals while the agent is still there, and the agent learns of it.
     """
     (workspace / "a.txt").write_text("one\n")
-    async with agent(workspace, mode) as helper:
+    (workspace / ".mcp.json").write_text(
+        '{"mcpServers": {"fairlead": {"command": "fairlead", "args": ["mcp", "serve"]}}}'
+    )
+    async with agent(workspace, mode, decisions=["Reject"]) as helper:
         assert helper.client.protocol_version == ("2025-11-25" if mode == "legacy" else mode)
         assert "No proposal is undecided" in await helper.call("pending")
         await helper.call("plan", items=[{**STEP, "status": "in_progress"}])
@@ -122,6 +125,7 @@ async def test_another_agent_proposes_and_checks(workspace: Path, mode: Mode) ->
         assert (workspace / "new" / "b.txt").read_text() == "new\n"
         deleted = await helper.call("propose_edit", path="a.txt", delete=True)
         assert "accepted: a.txt" in deleted
+        assert helper.asked == []  # no server of the workspace starts, as for a task
 
 
 async def test_the_tools_say_what_they_do(workspace: Path) -> None:

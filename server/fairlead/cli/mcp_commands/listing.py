@@ -27,7 +27,7 @@ NOTHING = "No tool server is defined. To add one: {program} mcp add NAME -- COMM
 
 def describe(parser: Parser) -> None:
     parser.usage = "fairlead mcp list [OPTIONS]"
-    parser.description = "Lists the tool servers of your settings. Starts none of them."
+    parser.description = "Lists the tool servers of your settings and of the current folder. Starts none of them."
     parser.epilog = "exit codes: 0 listed; 1 the server could not be started; 2 incorrect usage."
     add_config(parser)
     parser.add_argument("--json", action="store_true", help="write the list as JSON")
@@ -79,6 +79,8 @@ def _facts(server: states.ToolServerWire) -> Iterator[str]:
         yield "switched off"
     if server["isRemote"]:
         yield "at an address"
+    if server["definedIn"]:
+        yield f"defined in {escape_to_one_line(server['definedIn'].rpartition('/')[2])} of this folder"
     if server["hosts"]:
         yield f"reaches {', '.join(map(escape_to_one_line, server['hosts']))}"
     if server["tools"]:

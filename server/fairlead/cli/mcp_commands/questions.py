@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from fairlead.display import escape_invisible
+from fairlead.uris import file_path
 
 SECONDS = 600.0
 """How long a question waits for its answer."""
@@ -66,7 +67,7 @@ class Questions:
 
 
 def _text(params: dict[str, Any]) -> str:
-    what = escape_invisible(str(params["command"] or params["uri"] or ""))
+    what = escape_invisible(str(params["command"] or file_path(params["uri"] or "") or params["uri"]))
     where = " outside the sandbox, with all your permissions" if params["mode"] == "workspace" else ""
     verb = "use this file" if params["kind"] == "file" else f"run this{where}"
     reasons = "\n".join(f"- {escape_invisible(reason)}" for reason in params["reasons"])

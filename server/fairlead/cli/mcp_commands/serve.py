@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from typing import Any
 
+from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.arguments import Parser, add_config, add_workspace, path_of, read_config_option, read_workspace
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
@@ -15,6 +16,7 @@ from fairlead.cli.mcp_commands.mcp_server import McpServer
 from fairlead.cli.mcp_commands.questions import Questions
 from fairlead.cli.mcp_commands.served_session import ServedSession
 from fairlead.cli.view.terminal import Terminal
+from fairlead.display import escape_to_one_line
 from fairlead.wire import protocol as wire
 
 NO_SDK = "The package “mcp” is not installed, which `fairlead mcp serve` needs. Install it: pip install 'fairlead[mcp]'"
@@ -52,12 +54,14 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
         return _fail(NO_SDK)
     options: dict[str, Any] = {"checks": given.check} if given.check else {}
     storage = path_of(given.storage).absolute() if given.storage else state_folder() / "terminal"
-    questions = Questions()
+    settings, questions = with_options(config, options), Questions()
+    if problems := read_settings(settings)[1]:
+        print(escape_to_one_line(ignored_values(problems)), file=sys.stderr)
 
     async def connect() -> AgentClient:
         client = AgentClient(workspace, ignore, questions.answer, start_server)
         try:
-            await client.start(with_options(config, options), storage)
+            await client.start(settings, storage)
         except BaseException:
             await asyncio.shield(client.stop())
             raise

@@ -56,11 +56,6 @@ def describe(parser: Parser) -> None:
 async def run(given: argparse.Namespace, terminal: Terminal, start_server: StartServer) -> int:
     fail = given.parser.error
     workspace, config = read_workspace(given.workspace, fail), read_config_option(given, fail)
-    defined: Any = config.get("mcpServers")
-    if not is_object(defined) or given.name not in defined:
-        known = ", ".join(map(escape_to_one_line, defined)) if is_object(defined) else ""
-        fail(f"there is no server {given.name!r} in your settings{f' (choose from {known})' if known else ''}")
-    only = {**config, "mcpServers": {given.name: defined[given.name]}}
     arguments = _arguments(given.input, given.parser)
     with Keyboard(terminal.can_ask) as keyboard:
         display = PlainDisplay(terminal)
@@ -75,11 +70,12 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
         session = ""
         try:
             # its tools are remembered for the tasks of the terminal, but the session is not
-            await client.start(with_options(only, {}), storage)
-            session = (await client.request(wire.CREATE_SESSION, {"title": PROMPT.format(name=given.name)}))[
-                "sessionId"
-            ]
+            await client.start(with_options(config, {}), storage)
+            created = await client.request(wire.CREATE_SESSION, {"title": PROMPT.format(name=given.name)})
+            session = created["sessionId"]
             trial = _Trial(client, session, given.name, workspace, terminal, display, keyboard)
+            if names := await trial.others():
+                fail(names)
             tools = await trial.start()
             if tools is None:
                 return 1
@@ -129,14 +125,22 @@ class _Trial:
         self._client, self._session, self._name, self._workspace = client, session, name, workspace
         self._terminal, self._display, self._keyboard = terminal, display, keyboard
 
+    async def others(self) -> str:
+        """If there is no such server, an error that names the others; otherwise an empty string."""
+        listed: states.ToolServersWire = await self._client.request(
+            wire.TOOL_SERVERS_LIST, {"sessionId": self._session}
+        )
+        names = [server["name"] for server in listed["servers"]]
+        choice = f" (choose from {', '.join(map(escape_to_one_line, names))})" if names else ""
+        return (
+            "" if self._name in names else f"there is no server {self._name!r}{choice}; `fairlead mcp list` says more"
+        )
+
     async def start(self) -> list[states.ServerToolWire] | None:
         """Starts the server and shows how that went. Returns its tools; None if it does not run."""
         params = {"sessionId": self._session, "server": self._name}
         listed: states.ToolServersWire = await self._client.request(wire.TOOL_SERVERS_RESTART, params)
-        if not listed["servers"]:
-            self._terminal.print("Its definition is not valid: `fairlead mcp list` says why.", "red")
-            return None
-        [server] = listed["servers"]
+        server = next(server for server in listed["servers"] if server["name"] == self._name)
         show_heading(server, self._terminal)
         marks, runs = self._terminal.marks, server["state"] == "running"
         shown = STATES.get(server["state"], "It does not run.").format(problem=clean(server["problem"]))

@@ -182,8 +182,8 @@ class AgentBuilder:
         )
 
     async def begin_call(self) -> None:
-        """Like `begin_run`, without what only a model needs."""
-        await asyncio.gather(self.commands.ready(), self.code.queries.update_can_answer(), self.tool_servers.prepare())
+        """Like `begin_run`, without what only a model needs. Starts no tool server: a call starts its own one."""
+        await asyncio.gather(self.commands.ready(), self.code.queries.update_can_answer())
 
     def build_call(
         self,
