@@ -82,6 +82,22 @@ test("a tool server is started after a question with its whole command and all r
   assert.deepEqual(titles(start), ["Allow", "Reject"]);
 });
 
+test("a server at an address is connected to, and a package is installed", () => {
+  const remote = describeApproval(params<ApproveParams>("approve.params.remoteServer"), relative);
+  assert.equal(remote.cardTitle, "Connect to this tool server?");
+  assert.equal(remote.place, "");
+  assert.match(
+    remote.message ?? "",
+    /^Connect to the tool server 筆記: “https:\/\/notes\.example\/mcp”\? The workspace's/,
+  );
+  const install = describeApproval(params<ApproveParams>("approve.params.installServer"), relative);
+  assert.equal(install.rowLabel, "Install the tool server 筆記?");
+  assert.match(
+    install.message ?? "",
+    /^Install the tool server 筆記 with “npm install .*In \/project, outside the sandbox\./,
+  );
+});
+
 test("changed tools are shown with their difference", () => {
   const changed = params<ApproveParams>("approve.params.changedTools");
   const { cardTitle, message, details, subject } = describeApproval(changed, relative);

@@ -175,10 +175,10 @@ test("the row of a server has its state, and what its tools cost", () => {
 });
 
 test("a state that this client does not know is shown with its problem", () => {
-  const state = "signIn" as ToolServer["state"];
-  assert.equal(row({ state, problem: "Sign in first.", tools: [] }).description, "Sign in first.");
-  assert.equal(row({ state, problem: "", tools: [] }).description, "signIn");
-  assert.ok(outputText(server({ state })).startsWith(`${server({}).name}: signIn`));
+  const state = "updating" as ToolServer["state"];
+  assert.equal(row({ state, problem: "It updates.", tools: [] }).description, "It updates.");
+  assert.equal(row({ state, problem: "", tools: [] }).description, "updating");
+  assert.ok(outputText(server({ state })).startsWith(`${server({}).name}: updating`));
 });
 
 test("the tooltip of a server has its whole command, its source, its hosts, its problem and its output", () => {

@@ -9,6 +9,7 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    InstallServer,
     RunCommand,
     StartServer,
     UseChangedTools,
@@ -55,6 +56,18 @@ A_SERVER = ApprovalRequest(
     None,
     StartServer("筆記", "npx -y notes 'a b'", FOLDER, "sandboxed", "digest"),
     (Sentence("The workspace's {0} defines this tool server, {1}.", ".mcp.json", "筆記"),),
+)
+A_REMOTE_SERVER = ApprovalRequest(
+    SESSION,
+    None,
+    StartServer("筆記", "https://notes.example/mcp", FOLDER, None, "digest"),
+    (Sentence("The workspace's {0} defines this tool server, {1}.", ".mcp.json", "筆記"),),
+)
+AN_INSTALLATION = ApprovalRequest(
+    SESSION,
+    None,
+    InstallServer("筆記", "npm install --ignore-scripts notes", FOLDER),
+    (Sentence("It installs the package of a tool server, once, with the versions that are the newest now."),),
 )
 CHANGED_TOOLS = ApprovalRequest(
     SESSION,
@@ -161,12 +174,13 @@ async def approvals() -> list[Golden]:
     client = RecordingClient()
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
-    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, A_CALL, A_SERVER, CHANGED_TOOLS):
+    of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS)
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
     [(asked, params), *others, (message, question)] = client.sent
-    kinds = ("secret", "confirmation", "tool", "toolServer", "changedTools")
+    kinds = ("secret", "confirmation", "tool", "toolServer", "remoteServer", "installServer", "changedTools")
     return [
         Golden("approve.params", asked, "server-to-client", "params", params),
         *(

@@ -69,7 +69,9 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
     case "tool":
       return describeCall(approval);
     case "toolServer":
-      return describeServer(approval);
+      return describeServer(approval, SERVER_QUESTIONS[approval.mode === null ? "connect" : "start"]);
+    case "installServer":
+      return describeServer(approval, SERVER_QUESTIONS.install);
     case "changedTools":
       return describeChangedTools(approval);
     default:
@@ -113,26 +115,43 @@ function describeCall({ command, server, tool, reasonTexts, rules }: ApprovePara
   };
 }
 
-/** A tool server that is to start. Its `command` is the whole command line or the address. */
-function describeServer(approval: ApproveParams): ApprovalTexts {
+/** What is asked about a tool server: the question with its name, with what runs, and above what runs. */
+const SERVER_QUESTIONS = {
+  start: {
+    named: (name: string) => t("Start the tool server {0}?", name),
+    whole: (name: string, what: string) => t("Start the tool server {0}: “{1}”?", name, what),
+    above: t("Start this tool server?"),
+  },
+  connect: {
+    named: (name: string) => t("Connect to the tool server {0}?", name),
+    whole: (name: string, what: string) => t("Connect to the tool server {0}: “{1}”?", name, what),
+    above: t("Connect to this tool server?"),
+  },
+  install: {
+    named: (name: string) => t("Install the tool server {0}?", name),
+    whole: (name: string, what: string) => t("Install the tool server {0} with “{1}”?", name, what),
+    above: t("Install this tool server?"),
+  },
+};
+
+/** A tool server that is to start or to be installed. Its `command` is the whole command line, or the address. */
+function describeServer(approval: ApproveParams, questions: (typeof SERVER_QUESTIONS)["start"]): ApprovalTexts {
   const reasons = approval.reasonTexts.map(titleText);
   const what = visibleText(approval.command ?? "");
   const place = placeOf(approval);
   const name = lineText(approval.server ?? "");
   // all reasons, because they name the variables, hosts and folders that the server gets
-  const message = briefly(
-    [t("Start the tool server {0}: “{1}”?", name, what), place, ...reasons].filter(Boolean).join(" "),
-  );
+  const message = briefly([questions.whole(name, what), place, ...reasons].filter(Boolean).join(" "));
   return {
     subject: what,
     place,
-    rowLabel: t("Start the tool server {0}?", name),
-    screenReaderLabel: t("The tool server {0} asks to start: {1}", name, what),
+    rowLabel: questions.named(name),
+    screenReaderLabel: questions.whole(name, what),
     isBrief: false,
-    cardTitle: t("Start this tool server?"),
+    cardTitle: questions.above,
     message,
-    showTitle: t("Show Full Command"),
-    dialogTitle: message === undefined ? t("Start the tool server {0}?", name) : t("Start this tool server?"),
+    showTitle: approval.mode === null ? t("Show Address") : t("Show Full Command"),
+    dialogTitle: message === undefined ? questions.named(name) : questions.above,
     details: [what, place, ...reasons].filter(Boolean).join("\n\n"),
     reasons,
     choices: LASTING,

@@ -381,19 +381,20 @@ export interface ApproveParams {
   /** `null`: the user's own accept asks, or a tool server that no call has started. */
   readonly toolCallId: string | null;
   /**
-   * `tool`: a call of a tool server. `toolServer`: such a server is to start. `changedTools`: its tools have changed.
-   * For the last two, `allow_once` holds until the server or its tools change.
+   * `tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
+   * installed. `changedTools`: its tools have changed. For the last three, `allow_once` holds until the server, its
+   * package or its tools change.
    */
-  readonly kind: "command" | "file" | "tool" | "toolServer" | "changedTools";
-  /** Where it runs; `null` if nothing starts. */
+  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools";
+  /** Where it runs; `null` if nothing starts on this machine. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
    * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
-   * the tool and the arguments in several lines. For `toolServer`, the command line or the address. For `changedTools`,
-   * the difference. `null` for `file`.
+   * the tool and the arguments in several lines. For `toolServer`, the command line, or the address if `mode` is
+   * `null`. For `changedTools`, the difference. `null` for `file`.
    */
   readonly command: string | null;
-  /** The path of the folder in which it runs; `null` if nothing starts. */
+  /** The path of the folder in which it runs; `null` if `mode` is. */
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;

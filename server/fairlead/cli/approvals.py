@@ -42,6 +42,7 @@ HEADLINES = {
     "file": "This file needs your confirmation:",
     "tool": "The agent wants to call a tool:",
     "toolServer": "A tool server wants to start:",
+    "installServer": "The package of a tool server is to be installed:",
     "changedTools": "A tool server has changed its tools:",
 }
 QUESTIONS = {
@@ -49,6 +50,7 @@ QUESTIONS = {
     "file": ("  Allow it?", FILE_OPTIONS),
     "tool": ("  Call it?", CALL_OPTIONS),
     "toolServer": ("  Start it?", SERVER_OPTIONS),
+    "installServer": ("  Install it?", SERVER_OPTIONS),
     "changedTools": ("  Allow the changed tools?", SERVER_OPTIONS),
 }
 STOPPED = {"option": "reject", "reason": "The run was stopped."}

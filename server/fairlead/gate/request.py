@@ -48,9 +48,22 @@ class StartServer:
     command: str
     """The whole command line, or the address."""
     cwd: Path
-    where: Where
+    where: Where | None
+    """None: at its address."""
     digest: str
     """Identifies all that decides what it is and may use."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallServer:
+    """The package of a tool server to install."""
+
+    refusal: ClassVar[str] = "Not installed: the user did not allow the package of {action.server}.{reason}"
+    server: str
+    command: str
+    """The whole command line that installs it."""
+    cwd: Path
+    where: Where = "workspace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +127,16 @@ class ChangeProtectedFile:
     """Identifies the change."""
 
 
-Action = RunCommand | StartProgram | StartServer | UseChangedTools | CallTool | UseSecretFile | ChangeProtectedFile
+Action = (
+    RunCommand
+    | StartProgram
+    | StartServer
+    | InstallServer
+    | UseChangedTools
+    | CallTool
+    | UseSecretFile
+    | ChangeProtectedFile
+)
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 

@@ -14,6 +14,7 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    InstallServer,
     RunCommand,
     StartProgram,
     StartServer,
@@ -185,10 +186,13 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
     }
 
 
-_APPROVAL_KINDS: dict[type[Action], Literal["command", "file", "tool", "toolServer", "changedTools"]] = {
+_APPROVAL_KINDS: dict[
+    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+] = {
     RunCommand: "command",
     StartProgram: "command",
     StartServer: "toolServer",
+    InstallServer: "installServer",
     UseChangedTools: "changedTools",
     CallTool: "tool",
     UseSecretFile: "file",
@@ -199,7 +203,7 @@ _APPROVAL_KINDS: dict[type[Action], Literal["command", "file", "tool", "toolServ
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
     action = request.action
-    runs = action if isinstance(action, RunCommand | StartProgram | StartServer) else None
+    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer) else None
     file = action if isinstance(action, UseSecretFile | ChangeProtectedFile) else None
     return {
         "sessionId": request.session_id,
@@ -207,9 +211,11 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "kind": _APPROVAL_KINDS[type(action)],
         "mode": runs.where if runs else None,
         "command": None if isinstance(action, UseSecretFile | ChangeProtectedFile) else action.command,
-        "cwd": str(runs.cwd) if runs else None,
+        "cwd": str(runs.cwd) if runs and runs.where else None,
         "uri": file.path.as_uri() if file else None,
-        "server": action.server if isinstance(action, StartServer | UseChangedTools | CallTool) else None,
+        "server": action.server
+        if isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool)
+        else None,
         "tool": action.tool if isinstance(action, CallTool) else None,
         "reasons": list(request.reasons),
         "reasonTexts": list(map(wire_sentence, request.reasons)),

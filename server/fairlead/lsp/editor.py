@@ -14,6 +14,7 @@ from fairlead.gate.request import (
     ApprovalOption,
     ApprovalRequest,
     CallTool,
+    InstallServer,
     RunCommand,
     StartProgram,
     StartServer,
@@ -188,7 +189,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons, action = "\n".join(request.reasons), request.action
     if isinstance(action, RunCommand | StartProgram):
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
-    elif isinstance(action, StartServer | UseChangedTools | CallTool):
+    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool):
         question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"

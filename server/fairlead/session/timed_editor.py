@@ -11,6 +11,7 @@ from fairlead.gate.request import (
     ApprovalAnswer,
     ApprovalRequest,
     AskingEditor,
+    InstallServer,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -61,7 +62,9 @@ class TimedEditor:
         The wait for an answer about a language server counts only during `waiting_for_server`, because servers also
         start in advance, while the run continues.
         """
-        is_of_run = request.call_id is not None or isinstance(request.action, StartServer | UseChangedTools)
+        is_of_run = request.call_id is not None or isinstance(
+            request.action, StartServer | InstallServer | UseChangedTools
+        )
         kind: _Wait = "question" if is_of_run else "own question"
         with self._waiting("server question" if isinstance(request.action, StartProgram) else kind):
             return await self._editor.approve(request)

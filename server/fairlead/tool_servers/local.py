@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
-from fairlead.gate.request import StartServer
+from fairlead.gate.request import InstallServer
 from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
 from fairlead.shell.network import Network
 from fairlead.shell.services.process import ServiceProcess
@@ -121,7 +121,7 @@ async def _installed(
     program = installed_program(package, folder)
     if program is None:
         command = shlex.join(package.install_command(folder))
-        action = StartServer(definition.name, command, folder, "workspace", command)
+        action = InstallServer(definition.name, command, folder)
         await workspace.gate.check(action, reasons=[INSTALLS, NO_SCRIPTS])
         await install(package, folder)
         program = installed_program(package, folder)

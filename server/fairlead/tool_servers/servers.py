@@ -404,7 +404,7 @@ class ToolServers:
         digest = f"{definition.digest}{' outside' if is_outside else ''}"
         if (definition.defined_in is None and not is_outside) or self._known.is_allowed(digest):
             return
-        where = layer.where if layer is not None else "sandboxed"
+        where = layer.where if layer is not None else None
         action = StartServer(
             definition.name, escape_invisible(definition.text), self._workspace.roots.first.path, where, digest
         )

@@ -429,21 +429,22 @@ class ApproveParams(TypedDict):
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks, or a tool server that no call has started."""
-    kind: Literal["command", "file", "tool", "toolServer", "changedTools"]
-    """`tool`: a call of a tool server. `toolServer`: such a server is to start. `changedTools`: its tools have changed.
+    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+    """`tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
+    installed. `changedTools`: its tools have changed.
 
-    For the last two, `allow_once` holds until the server or its tools change.
+    For the last three, `allow_once` holds until the server, its package or its tools change.
     """
     mode: Literal["sandboxed", "workspace"] | None
-    """Where it runs; `null` if nothing starts."""
+    """Where it runs; `null` if nothing starts on this machine."""
     command: str | None
     """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
 
-    For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line or the
-    address. For `changedTools`, the difference. `null` for `file`.
+    For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line, or the
+    address if `mode` is `null`. For `changedTools`, the difference. `null` for `file`.
     """
     cwd: str | None
-    """The path of the folder in which it runs; `null` if nothing starts."""
+    """The path of the folder in which it runs; `null` if `mode` is."""
     uri: str | None
     """The file; `null` for everything else."""
     server: str | None

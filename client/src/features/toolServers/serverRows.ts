@@ -31,6 +31,7 @@ const APPEARANCES: Readonly<Record<string, Appearance>> = {
   starting: { icon: "sync~spin", color: "charts.blue", word: t("starting") },
   failed: { icon: "error", color: "charts.red", word: t("failed") },
   notAllowed: { icon: "circle-slash", color: "charts.yellow", word: t("not allowed") },
+  signIn: { icon: "sign-in", color: "charts.yellow", word: t("sign in") },
   disabled: { icon: "circle-slash", word: t("switched off") },
 };
 

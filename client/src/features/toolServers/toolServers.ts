@@ -283,9 +283,7 @@ async function askForHosts(words: readonly string[]): Promise<readonly string[] 
   if (CONTAINERS.includes(programOf(words))) return [];
   const texts = {
     title: TITLE(),
-    prompt: t(
-      "What it reaches over the network; empty for nothing. Calls of a server with hosts ask first. npx and uvx download packages from registry.npmjs.org, or pypi.org and files.pythonhosted.org.",
-    ),
+    prompt: t("What it reaches over the network; empty for nothing. Calls of a server with hosts ask first."),
     placeholder: "api.github.com, localhost:5432",
   };
   const typed = await askForText(texts, { ignoreFocusOut: true, problem: hostsProblem });
