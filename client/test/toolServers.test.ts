@@ -174,6 +174,13 @@ test("the row of a server has its state, and what its tools cost", () => {
   assert.equal(row({ state: "disabled", problem: "", tools: [] }).description, "switched off");
 });
 
+test("a server about which the user is asked waits for them", () => {
+  const starting = server({ state: "starting", tools: [] });
+  const [node] = serverNodes([starting], relative, new Set([starting.name]));
+  assert.equal(node?.description, "waiting for you");
+  assert.equal(serverNodes([starting], relative)[0]?.description, "starting");
+});
+
 test("a state that this client does not know is shown with its problem", () => {
   const state = "updating" as ToolServer["state"];
   assert.equal(row({ state, problem: "It updates.", tools: [] }).description, "It updates.");

@@ -69,6 +69,8 @@ export class AgentServer implements vscode.Disposable {
   private readonly refetching = new Set<string>();
   /** The extras whose packages are known to be installed. */
   private readonly extras = new Set<string>();
+  /** Whether the packages for tool servers could not be installed. */
+  private lacksToolServers = false;
   private failed = false;
   private readonly applied = new vscode.EventEmitter<void>();
   /**
@@ -197,21 +199,24 @@ export class AgentServer implements vscode.Disposable {
 
   /**
    * Installs the packages for tool servers if they are missing and a server is defined, in the settings or by the
-   * workspace. If that fails, says so: the agent works without tool servers. Starts the server first if it is not
-   * running.
+   * workspace. If that fails, says so: the agent works without tool servers. Tries it once, unless `isWanted`: the user
+   * has asked for a tool server. Starts the server first if it is not running.
    */
-  async ensureToolServers(): Promise<void> {
-    if (this.extras.has(TOOL_SERVERS)) return;
+  async ensureToolServers(isWanted = false): Promise<void> {
+    if (this.extras.has(TOOL_SERVERS) || (this.lacksToolServers && !isWanted)) return;
     const { servers } = await this.request(method.toolServersList, {});
     if (!servers.some(({ state }) => state !== "disabled")) return;
-    if (await ensureExtra(this.context, this.log, TOOL_SERVERS)) this.extras.add(TOOL_SERVERS);
-    else
-      void showWarning(
-        t("The packages for tool servers could not be installed, so the agent works without them."),
-        t("Show Log"),
-      ).then((chosen) => {
-        if (chosen) this.log.show();
-      });
+    if (await ensureExtra(this.context, this.log, TOOL_SERVERS)) {
+      this.extras.add(TOOL_SERVERS);
+      return;
+    }
+    this.lacksToolServers = true;
+    // not awaited, because the message may stay open for long
+    void this.showMissing(t("The packages for tool servers could not be installed, so the agent works without them."));
+  }
+
+  private async showMissing(message: string): Promise<void> {
+    if (await showWarning(message, t("Show Log"))) this.log.show();
   }
 
   /** Sends the saved API keys, so that the next run has it. Starts the server first if it is not running. */

@@ -35,16 +35,31 @@ const APPEARANCES: Readonly<Record<string, Appearance>> = {
   disabled: { icon: "circle-slash", word: t("switched off") },
 };
 
-/** A row for each server, in the same order. `relative` converts a URI to a path for display. */
-export function serverNodes(servers: readonly ToolServer[], relative: (uri: string) => string): ServerNode[] {
-  return servers.map((server) => serverNode(server, relative));
+const WAITING: Appearance = { icon: "question", color: "charts.yellow", word: t("waiting for you") };
+
+/**
+ * A row for each server, in the same order. `relative` converts a URI to a path for display; `asked` are the names of the
+ * servers about which the user is being asked.
+ */
+export function serverNodes(
+  servers: readonly ToolServer[],
+  relative: (uri: string) => string,
+  asked: ReadonlySet<string | null> = new Set(),
+): ServerNode[] {
+  return servers.map((server) => {
+    const look = asked.has(server.name) ? WAITING : appearance(server);
+    return serverNode(server, look, relative);
+  });
 }
 
-function serverNode(server: ToolServer, relative: (uri: string) => string): ServerNode {
-  const { name, state, problem, tools } = server;
-  // a newer server may have more states
-  const look = APPEARANCES[state] ?? { icon: "info", word: problem === "" ? state : cut(problem, MAX_PROBLEM) };
-  const shown = state === "failed" && problem !== "" ? `${look.word}: ${cut(problem, MAX_PROBLEM)}` : look.word;
+/** How a server looks. A newer server of Fairlead may have more states. */
+const appearance = ({ state, problem }: ToolServer): Appearance =>
+  APPEARANCES[state] ?? { icon: "info", word: problem === "" ? state : cut(problem, MAX_PROBLEM) };
+
+function serverNode(server: ToolServer, look: Appearance, relative: (uri: string) => string): ServerNode {
+  const { name, problem, tools } = server;
+  const shown =
+    look === APPEARANCES.failed && problem !== "" ? `${look.word}: ${cut(problem, MAX_PROBLEM)}` : look.word;
   const count = tools.length === 0 ? "" : oneOrMany(tools.length, t("1 tool"), t("{0} tools", tools.length));
   const cost = tokensText(tokensOf([server]));
   const facts = [count, cost].filter(Boolean);

@@ -114,7 +114,7 @@ export class ToolServers implements vscode.Disposable {
       return;
     }
     const listed = await orShowWarning(async () => {
-      await this.server.ensureToolServers();
+      await this.server.ensureToolServers(true);
       return this.server.request(method.toolServersRestart, { sessionId, server: name });
     });
     if (listed) this.store.toolServers.set(listed);

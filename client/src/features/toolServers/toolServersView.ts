@@ -19,7 +19,7 @@ export class ToolServersView extends StoreTree<ToolServerNode> {
     private readonly list: () => unknown,
     switchTool: (node: ToolNode, isOn: boolean) => Promise<void>,
   ) {
-    super("fairlead.toolServers", store, (change) => change === "sessions");
+    super("fairlead.toolServers", store, (change) => ["sessions", "approvals"].includes(change));
     const unsubscribe = store.toolServers.onChange(() => {
       this.scheduleUpdate();
     });
@@ -60,7 +60,9 @@ export class ToolServersView extends StoreTree<ToolServerNode> {
 
   protected rows(node: ToolServerNode | undefined): ToolServerNode[] {
     if (node) return node.kind === "server" ? toolNodes(node) : [];
-    return serverNodes(this.store.toolServers.of(this.store.active?.id) ?? [], relative);
+    const { active, toolServers } = this.store;
+    const asked = new Set(active?.approvals.filter(({ kind }) => kind !== "tool").map(({ server }) => server));
+    return serverNodes(toolServers.of(active?.id) ?? [], relative, asked);
   }
 
   protected updateHeader(): void {
