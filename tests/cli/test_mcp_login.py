@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import stat
 import sys
 from collections.abc import AsyncIterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from cli.command import COMMAND, environment, run_plain
+from cli.command import COMMAND, environment, in_terminal, run_plain
 from fairlead.cli.sign_in_file import SignInFile
 from tool_servers.authorization import protected_server
 
@@ -57,6 +58,27 @@ async def test_a_sign_in(tmp_path: Path) -> None:
     assert stat.S_IMODE((state / SAVED).stat().st_mode) == 0o600
     [text] = SignInFile(state / SAVED).read().values()
     assert "access-" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names the state folder")
+async def test_an_address_that_is_pasted(tmp_path: Path) -> None:
+    """For a browser on another machine, which cannot reach the page."""
+    config, state = tmp_path / "config.json", tmp_path / "state"
+    async with protected_server() as (remote, issuer):
+        config.write_text(json.dumps({"mcpServers": {"far": {"url": remote.url}}}))
+        arguments = ("mcp", "login", "far", "--config", config)
+        with in_terminal(*arguments, columns=1000, XDG_STATE_HOME=str(state)) as terminal:
+            await asyncio.to_thread(terminal.until, "paste the address at which it ends, and press Enter.")
+            [url] = re.findall(r"http://\S+/authorize\S+", terminal.screen.text)
+            terminal.press(f"{await issuer.browse(url)}\r")
+            assert await asyncio.to_thread(terminal.end) == 0
+            assert "You are signed in to far." in terminal.screen.text
+        with in_terminal(*arguments, columns=1000, XDG_STATE_HOME=str(state)) as terminal:
+            await asyncio.to_thread(terminal.until, "paste the address at which it ends, and press Enter.")
+            terminal.press("\r")
+            assert await asyncio.to_thread(terminal.end) == 1
+            assert "You are not signed in to far: the sign-in was given up." in terminal.screen.text
+    assert (state / SAVED).exists()
 
 
 def test_a_server_that_does_not_exist(tmp_path: Path) -> None:

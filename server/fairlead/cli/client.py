@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from fairlead.cli.sign_in_file import SignInFile
+from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
 from fairlead.errors import FairleadError
 from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots
@@ -80,7 +80,6 @@ class AgentClient:
         on_notification: called with the method and params of each notification, in order.
         approve: answers `agent/approve`.
         start_server: starts the process.
-        sign_ins: those to tool servers; None: the server gets none.
         authorize: answers `agent/toolServers/authorize`; None: nobody can sign in now.
     """
 
@@ -90,13 +89,12 @@ class AgentClient:
         on_notification: Callable[[str, Json], None],
         approve: Callable[[Json], Awaitable[Json]],
         start_server: StartServer = spawn_server,
-        sign_ins: SignInFile | None = None,
         authorize: Callable[[Json], Awaitable[Json]] | None = None,
     ) -> None:
         self._workspace = workspace
         self._on_notification = on_notification
         self._start_server = start_server
-        self._sign_ins = sign_ins
+        self._sign_ins: SignInFile | None = None
         self._answers = {wire.APPROVE: approve}
         if authorize is not None:
             self._answers[wire.AUTHORIZE] = authorize
@@ -113,8 +111,8 @@ class AgentClient:
 
         Args:
             settings: the server's settings (docs/protocol.md, `Settings`).
-            storage: the folder of the saved sessions; None: sessions are not saved. The server restores a session only
-                when a request names it, so other clients can open all the rest.
+            storage: the folder of the saved sessions and sign-ins; None: nothing is saved. The server restores a
+                session only when a request names it, so other clients can open all the rest.
 
         Raises:
             RequestError, ServerExited: as for `request`.
@@ -137,8 +135,10 @@ class AgentClient:
             },
         )
         self.notify("initialized", {})
-        if self._sign_ins is not None and (secrets := self._sign_ins.read()):
-            await self.request(wire.SECRETS, {"secrets": secrets})
+        if storage is not None:
+            self._sign_ins = SignInFile(storage / SIGN_INS)
+            if secrets := self._sign_ins.read():
+                await self.request(wire.SECRETS, {"secrets": secrets})
         return answer
 
     async def request(self, method: str, params: Any) -> Any:

@@ -22,7 +22,6 @@ from fairlead.cli.program import program_name
 from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, adopt_sessions, delete_old_sessions, newest_session
-from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
 from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
 from fairlead.cli.summary import (
     Window,
@@ -83,8 +82,7 @@ class Run:
         self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
         attended = terminal.can_ask and self._accept != "all"
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
-        sign_ins = SignInFile(options.storage / SIGN_INS) if options.storage is not None else None
-        self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server, sign_ins)
+        self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
         self._transcript = Transcript(display, options.workspace)
         self._recorder = ConversationRecorder(options.prompt or "") if options.recording else None
         self._edits: states.EditsWire | None = None

@@ -3,88 +3,72 @@
 import argparse
 import asyncio
 import contextlib
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from fairlead.app.state_folder import state_folder
-from fairlead.cli.arguments import Parser, add_config, read_config_option
+from fairlead.cli.arguments import Parser, add_config, add_workspace, read_config_option, read_workspace
 from fairlead.cli.callback import Callback, callback_page
 from fairlead.cli.client import AgentClient, Json, ServerExited, StartServer
 from fairlead.cli.config import with_options
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mcp_commands.listing import ignore, reject
-from fairlead.cli.run import DONE, NOT_DONE
-from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import escape_hidden
+from fairlead.cli.view.text import clean
+from fairlead.display import escape_to_one_line
 from fairlead.wire import protocol as wire
-from fairlead.workspace.paths import Roots
-
-ABOUT = """\
-Signs you in to a remote tool server of your settings. Shows the address of the page
-on which you sign in. If your browser runs on another machine, paste the address at
-which it ends. The sign-in is saved in a file that only you can read.
-"""
 
 
 def describe(parser: Parser) -> None:
     parser.usage = "fairlead mcp login NAME [OPTIONS]"
-    parser.description = ABOUT
+    parser.description = """\
+Signs you in to a remote tool server. Shows the address of the page on which you sign
+in. If your browser runs on another machine, paste the address at which it ends. The
+sign-in is saved in a file that only you can read."""
     parser.epilog = "exit codes: 0 signed in; 1 not signed in; 2 incorrect usage."
     parser.add_argument("name", metavar="NAME", help="the name of the server in your settings")
+    add_workspace(parser, "work in")
     add_config(parser)
 
 
 async def run(given: argparse.Namespace, terminal: Terminal, start_server: StartServer) -> int:
-    config = read_config_option(given, given.parser.error)
-    return await _Login(given.name, config, terminal, start_server).run()
-
-
-class _Login:
-    def __init__(self, name: str, config: Mapping[str, Any], terminal: Terminal, start_server: StartServer) -> None:
-        self._name, self._config, self._terminal = name, config, terminal
-        self._sign_ins = SignInFile(state_folder() / "terminal" / SIGN_INS)
-        self._client = AgentClient(
-            Roots.of(Path(os.getcwd())), ignore, reject, start_server, self._sign_ins, self._authorize
-        )
-        self._callback: Callback | None = None
-
-    async def run(self) -> int:
-        name = self._name
+    fail, name = given.parser.error, given.name
+    workspace, config = read_workspace(given.workspace, fail), read_config_option(given, fail)
+    with Keyboard(terminal.can_ask) as keyboard:
         try:
-            async with callback_page() as self._callback:
-                await self._client.start(with_options(self._config, {}))
-                await self._client.request(wire.LOG_IN, {"server": name, "redirectUri": self._callback.redirect})
-        except (wire.RequestError, ServerExited, OSError) as error:
-            self._terminal.print(escape_hidden(str(error)), "red")
-            return NOT_DONE
-        finally:
-            await asyncio.shield(self._client.stop())
-        self._terminal.print(f"You are signed in to {escape_hidden(name)}.")
-        return DONE
+            async with callback_page() as page:
 
-    async def _authorize(self, params: Json) -> Json:
-        assert self._callback is not None
-        self._terminal.print(f"To sign in to {escape_hidden(self._name)}, open this address in a browser:")
-        # one line, so that it can be clicked and copied
-        self._terminal.console.print(Text(escape_hidden(str(params["url"]))), soft_wrap=True)
-        if not self._terminal.can_ask:
-            return {"callbackUrl": await self._callback.address}
-        self._terminal.print(
-            "If the browser runs on another machine, paste the address at which it ends, and press Enter."
-        )
-        with Keyboard(self._terminal.can_ask) as keyboard:
-            pasted = asyncio.ensure_future(keyboard.line(self._terminal.console))
-            try:
-                await asyncio.wait([pasted, self._callback.address], return_when=asyncio.FIRST_COMPLETED)
-                if self._callback.address.done():
-                    return {"callbackUrl": self._callback.address.result()}
-                with contextlib.suppress(Interrupted):
-                    return {"callbackUrl": pasted.result().strip() or None}
-                return {"callbackUrl": None}
-            finally:
-                pasted.cancel()
+                async def authorize(params: Json) -> Json:
+                    return {"callbackUrl": await _ask(name, str(params["url"]), page, terminal, keyboard)}
+
+                client = AgentClient(workspace, ignore, reject, start_server, authorize)
+                try:
+                    await client.start(with_options(config, {}), state_folder() / "terminal")
+                    await client.request(wire.LOG_IN, {"server": name, "redirectUri": page.redirect})
+                finally:
+                    await asyncio.shield(client.stop())
+        except (wire.RequestError, ServerExited, OSError) as error:
+            terminal.print(clean(str(error)), "red")
+            return 1
+    terminal.print(f"You are signed in to {escape_to_one_line(name)}.")
+    return 0
+
+
+async def _ask(name: str, url: str, page: Callback, terminal: Terminal, keyboard: Keyboard) -> str | None:
+    """Shows the address of the page. Returns where the browser was sent back to; None: the user gave up."""
+    terminal.print(f"To sign in to {escape_to_one_line(name)}, open this address in a browser:")
+    # one line, so that it can be clicked and copied
+    terminal.console.print(Text(escape_to_one_line(url)), soft_wrap=True)
+    if not terminal.can_ask:
+        return await page.address
+    terminal.print("If it runs on another machine, paste the address at which it ends, and press Enter.")
+    pasted = asyncio.ensure_future(keyboard.line(terminal.console))
+    try:
+        await asyncio.wait([pasted, page.address], return_when=asyncio.FIRST_COMPLETED)
+        if page.address.done():
+            return page.address.result()
+        with contextlib.suppress(Interrupted):
+            return pasted.result().strip() or None
+        return None
+    finally:
+        pasted.cancel()

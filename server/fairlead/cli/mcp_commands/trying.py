@@ -15,7 +15,6 @@ from fairlead.cli.config import with_options
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mcp_commands.listing import ignore, show_heading
 from fairlead.cli.review import Review
-from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
@@ -28,7 +27,12 @@ from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.workspace.paths import Roots
 
-STATES = {"running": "It runs.", "failed": "It failed: {problem}", "notAllowed": "It was not allowed. {problem}"}
+STATES = {
+    "running": "It runs.",
+    "failed": "It failed: {problem}",
+    "notAllowed": "It was not allowed. {problem}",
+    "signIn": "It does not run: {problem}",
+}
 PROMPT = "The user tries the tool server {name}."
 EPILOG = """\
 examples:
@@ -65,12 +69,11 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
             # the user has just written this call on the command line
             return {"option": "allow_once"} if params["kind"] == "tool" else await approvals.answer(params)
 
-        storage = state_folder() / "terminal"
-        client = AgentClient(workspace, ignore, approve, start_server, SignInFile(storage / SIGN_INS))
+        client = AgentClient(workspace, ignore, approve, start_server)
         session = ""
         try:
             # its tools are remembered for the tasks of the terminal, but the session is not
-            await client.start(with_options(config, {}), storage)
+            await client.start(with_options(config, {}), state_folder() / "terminal")
             created = await client.request(wire.CREATE_SESSION, {"title": PROMPT.format(name=given.name)})
             session = created["sessionId"]
             trial = _Trial(client, session, given.name, workspace, terminal, display, keyboard)
