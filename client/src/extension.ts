@@ -201,7 +201,7 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => errorHelp.setKey(chosenModels.current, store.active?.id),
-    signInToToolServer: (server?: unknown) => toolServerSignIn.signIn(typeof server === "string" ? server : undefined),
+    signInToToolServer: (node?: Partial<{ server: { name: string } }>) => toolServerSignIn.signIn(node?.server?.name),
     setUpModel: setUp,
     openExample: () => openExample(context.extensionPath),
     showKeys: () =>
