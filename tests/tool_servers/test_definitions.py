@@ -203,6 +203,23 @@ async def test_outside_of_the_sandbox_the_user_is_asked() -> None:
             await found.call("files__say", text="hi")
 
 
+@pytest.mark.usefixtures("sandboxed")
+async def test_a_folder_of_a_definition(tmp_path: Path) -> None:
+    """What a server writes in one is on the disk at once, so each of its calls asks."""
+    command, user = (sys.executable, str(SCRIPTED)), User("allow_session")
+    missing = Definition("files", command, folders=(Folder(str(tmp_path / "gone")),))
+    async with world(missing, user=user) as found:
+        [status] = found.session.tool_servers.statuses()
+        assert status.problem == f"the folder {tmp_path}/gone of its definition does not exist"
+        found.define(Definition("files", command, folders=(Folder(str(tmp_path), True),)))
+        await found.session.tool_servers.prepare()
+        await found.call("files__write", path=str(tmp_path / "a.txt"), text="a")
+        assert (tmp_path / "a.txt").read_text() == "a"
+        assert len(user.asked) == 1
+        await found.call("files__write", path=str(tmp_path / "a.txt"), text="b")
+        assert len(user.asked) == 1
+
+
 @pytest.mark.parametrize(("program", "is_boxed"), [("docker", False), ("/usr/bin/podman", False), ("npx", True)])
 def test_containers_run_outside(program: str, is_boxed: bool) -> None:
     definition = Definition("s", (program, "run", "image"))

@@ -88,7 +88,7 @@ async def start_box(
     seen = [SeenFiles(each.root, ("",), each.proposed(), each.is_hidden) for each in workspace.folders]
     for each in seen:  # the first search, before the server starts, so that no later change is missed
         await asyncio.to_thread(each.changes, None, on_disk=True)
-    shown = [ShownFolder(_folder(each.path), each.is_writable) for each in known.folders]
+    shown = [ShownFolder(await asyncio.to_thread(_folder, each.path), each.is_writable) for each in known.folders]
     shown += [ShownFolder(package_folder)] if package_folder else []
     shown += [ShownFolder(data, True)] if keeps_data else []
     own = BoxSettings(variables=dict(known.variables), folders=shown)
@@ -131,7 +131,11 @@ async def _installed(
 
 
 def _folder(path: str) -> Path:
-    return real_path(os.path.expanduser(path))
+    """The folder at a path. Raises ServerFailed if there is none."""
+    found = real_path(os.path.expanduser(path))
+    if not found.is_dir():
+        raise ServerFailed(f"the folder {path} of its definition does not exist")
+    return found
 
 
 def _find(program: str, folder: Path) -> str:
