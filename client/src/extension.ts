@@ -201,7 +201,6 @@ export function activate(context: vscode.ExtensionContext): void {
     stop: () => runs.stop(),
     tell: () => sessions.steer(),
     setApiKey: () => errorHelp.setKey(chosenModels.current, store.active?.id),
-    signInToToolServer: (node?: Partial<{ server: { name: string } }>) => toolServerSignIn.signIn(node?.server?.name),
     setUpModel: setUp,
     openExample: () => openExample(context.extensionPath),
     showKeys: () =>
@@ -284,6 +283,10 @@ export function activate(context: vscode.ExtensionContext): void {
       if (!store.get(node.sessionId)) await promptBox.setDraft(node.sessionId, "");
     },
     restartToolServer: (node?: ServerNode) => toolServers.restart(node),
+    signInToToolServer: async (node?: ServerNode) => {
+      await toolServerSignIn.signIn(node?.server.name);
+      await toolServers.list();
+    },
     showToolServerOutput: (node: ServerNode) => toolServers.showOutput(node),
     openToolServerDefinition: (node: ServerNode) => toolServers.openDefinition(node),
     removeToolServer: (node: ServerNode) => toolServers.remove(node),

@@ -51,6 +51,7 @@ const labels = (rows) => rows.map((row) => row.label);
 
 editorTest("before the first task the palette and the view say what to do", async ({ page }) => {
   const offered = [
+    "Agent: Add Tool Server...",
     "Agent: Adopt the Sessions of a Renamed Folder...",
     "Agent: Choose Model...",
     "Agent: Open Settings",
@@ -64,6 +65,8 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Conversation in Editor",
     "Agent: Show Keyboard Shortcuts",
     "Agent: Show Log",
+    "Agent: Show Tool Servers",
+    "Agent: Sign In to Tool Server...",
     "Agent: Try the Example",
     "Agent: Welcome to Fairlead",
   ].map((title) => `Fairlead ${title}`);

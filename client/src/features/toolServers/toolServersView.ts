@@ -43,9 +43,8 @@ export class ToolServersView extends StoreTree<ToolServerNode> {
       if (node.canSwitch) item.checkboxState = node.tool.isEnabled ? Checked : Unchecked;
     } else {
       const { definedIn, state } = node.server;
-      item.contextValue = ["toolServer", definedIn === null && "own", state === "disabled" && "off"]
-        .filter(Boolean)
-        .join(" ");
+      const mark = state === "disabled" ? "off" : state === "signIn" && "signIn";
+      item.contextValue = ["toolServer", definedIn === null && "own", mark].filter(Boolean).join(" ");
     }
     return item;
   }
