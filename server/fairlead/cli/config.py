@@ -4,7 +4,6 @@ No file of the workspace is read: whoever wrote it could give the agent more per
 """
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,10 @@ import platformdirs
 from fairlead.app.settings import SECTION
 from fairlead.errors import FairleadError
 from fairlead.json_reader import names_of
-from fairlead.json_values import is_object
+from fairlead.json_values import is_object, plain_json
 from fairlead.session.settings import Settings
 
 MAX_BYTES = 1_000_000
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_LAST_COMMAS = re.compile(rf"{_STRING}|,(?=\s*[\]}}])")
 _OF_ENDPOINT = ("endpoint", "model", "baseUrl", "effort", "contextTokens", "replay")
 """Settings that belong together: an endpoint, an address or a recording as an option replaces them all."""
 
@@ -76,16 +72,6 @@ def read_object(path: Path) -> tuple[dict[str, Any], str]:
     if not is_object(given):
         raise BadConfig('must contain a JSON object, such as {"model": "..."}.')
     return given, text
-
-
-def plain_json(text: str) -> str:
-    """Replaces comments and last commas with blanks, so that the lines of errors stay right."""
-
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found.startswith('"') else re.sub(r"[^\r\n]", " ", found)
-
-    return _LAST_COMMAS.sub(blank, _COMMENTS.sub(blank, text))
 
 
 def with_options(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The tool servers that the files of a workspace define. They start only if the user allows their whole command."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.json_values import plain_json
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.read_definitions import read_file
 from fairlead.workspace.disk import read_bytes
@@ -14,9 +14,6 @@ from fairlead.workspace.errors import WorkspaceError
 FILES = (".mcp.json", ".vscode/mcp.json")
 """The form of Claude Code and others, and that of VS Code."""
 _MAX_BYTES = 1_000_000
-_STRING = r'("(?:\\.|[^"\\])*")'
-_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +59,8 @@ def _read_file(folder: Path, path: Path, problems: list[str]) -> Mapping[str, De
         data = read_bytes(path, folder) or b""
         if len(data) > _MAX_BYTES:
             raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
-        value = json.loads(_without_comments(data.decode("utf-8-sig")))
+        value = json.loads(plain_json(data.decode("utf-8-sig")))
     except (OSError, ValueError, RecursionError, WorkspaceError) as error:
         problems.append(f"{path.name} cannot be read: {error}")
         return {}
     return read_file(value, path, problems)
-
-
-def _without_comments(text: str) -> str:
-    """JSON without comments and commas before a closing bracket, which VS Code allows."""
-    return _COMMA.sub(lambda found: found[1] or "", _COMMENT.sub(lambda found: found[1] or "", text))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.app.settings import SECTION
-from fairlead.cli.config import BadConfig, plain_json, read_object
-from fairlead.json_values import is_object
+from fairlead.cli.config import BadConfig, read_object
+from fairlead.json_values import is_object, plain_json
 from fairlead.workspace.replace_file import replace_file
 
 NAME = "mcpServers"
