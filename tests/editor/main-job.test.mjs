@@ -73,7 +73,9 @@ editorTest("before the first task the palette and the view say what to do", asyn
   // the server may run already, because the view was open
   const commands = async () =>
     (await page.commands("Agent")).filter((label) => label !== "Fairlead Agent: Stop and Restart Server");
+  await page.setSize({ width: 1280, height: 1200 }); // the palette has more rows in a high window
   await page.until("what the palette offers", async () => isDeepStrictEqual(await commands(), offered));
+  await page.setSize({ width: 1280, height: 800 });
   await page.showContainer("Fairlead");
   await page.until("the first words", async () => /Give the agent a task[^]*Run Task/.test(await page.welcome("Plan")));
   assert.match(await page.welcome("Proposed Changes"), /There are no changes to review/);
