@@ -37,6 +37,7 @@ TOOLS = [
     tool("hang", "Never answers."),
     tool("slow", "Reports progress, then answers."),
     tool("ask", "Asks the user.", "request"),
+    tool("interrogate", "Asks the user again and again."),
     tool("change", "Changes its own tools.", "tool", "description"),
     tool("fail", "Answers with an error of the protocol.", "text"),
     tool("other_id", "Answers a call that nobody made, then this one."),
@@ -91,6 +92,15 @@ def call(number: Any, name: str, given: dict[str, Any], token: Any) -> None:
             send(id=f"ask-{number}", method="elicitation/create", params=json.loads(given["request"]))
             answer = json.loads(sys.stdin.readline())
             result = text_result(json.dumps(answer.get("result", answer.get("error"))))
+        case "interrogate":
+            schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+            asked, answer = 0, {"action": "accept"}
+            while answer.get("action") == "accept" and asked < 1000:
+                asked += 1
+                params = {"mode": "form", "message": "Who?", "requestedSchema": schema}
+                send(id=f"ask-{asked}", method="elicitation/create", params=params)
+                answer = json.loads(sys.stdin.readline())["result"]
+            result = text_result(f"asked {asked} times")
         case "change":
             TOOLS[:] = [
                 {**each, "description": given["description"]} if each["name"] == given["tool"] else each
@@ -143,6 +153,8 @@ def answer(message: dict[str, Any]) -> None:
 def start() -> None:
     """Does what the fault says, before the first message."""
     match FAULT:
+        case "tools":
+            TOOLS[:] = json.loads(sys.argv[2])
         case "silent":
             time.sleep(3600)
         case "dies":

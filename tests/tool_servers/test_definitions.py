@@ -153,7 +153,7 @@ def write_file(folder: Path, *arguments: str, **fields: Any) -> None:
 
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_server_of_the_workspace_starts_only_after_the_user_has_seen_its_whole_command() -> None:
-    """What they allowed is remembered; whatever changes in the definition asks again."""
+    """docs/faults.md 201: what they allowed is remembered; whatever changes in the definition asks again."""
     user = User("allow_once", "allow_once", "reject")
     async with world(user=user) as found:
         write_file(found.folder, "noisy", env={"KEY": "${env:HOME}"}, hosts=["example.com"])
@@ -183,7 +183,7 @@ async def test_a_server_of_the_workspace_starts_only_after_the_user_has_seen_its
 
 @pytest.mark.usefixtures("sandboxed")
 async def test_a_server_of_the_settings_hides_that_of_the_workspace() -> None:
-    """A cloned repository cannot take the place of the user's own server."""
+    """docs/faults.md 201: a cloned repository cannot take the place of the user's own server."""
     async with world(Definition("files", (sys.executable, str(SCRIPTED), "dies"))) as found:
         write_file(found.folder)
         await found.session.tool_servers.prepare()

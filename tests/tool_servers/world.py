@@ -19,6 +19,7 @@ from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import USUAL_WINDOW, ServerToolsContext, server_tools
 from session.boxed import BoxedSession, boxed_session
 from session.harness import Editor
+from tools.stand_ins import Documents
 
 SCRIPTED = Path(__file__).with_name("scripted.py")
 
@@ -67,6 +68,13 @@ class World:
     @property
     def folder(self) -> Path:
         return self.boxed.folder
+
+    @property
+    def documents(self) -> Documents:
+        """The open documents of the user's editor."""
+        documents = self.session._context.buffers  # pyright: ignore[reportPrivateUsage]
+        assert isinstance(documents, Documents)
+        return documents
 
     async def layer(self) -> Layer:
         return await self.session.commands.layer()

@@ -13,7 +13,7 @@ from fairlead.errors import ToolError
 from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes, Entry
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.shell.services.seen_files import SeenFiles
-from fairlead.tool_servers.connection import Connection, ListedTool, Transport
+from fairlead.tool_servers.connection import START_SECONDS, Connection, ListedTool, Transport
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import MAX_QUESTIONS, Ask, elicited
 from fairlead.tool_servers.pipes import Output, ServerFailed
@@ -133,7 +133,7 @@ class RunningServer:
     async def open(self) -> None:
         """See `Connection.open`."""
         with self._naming_reason():
-            await self.connection.open()
+            await self.connection.open(min(START_SECONDS, self.definition.seconds))
 
     async def list_tools(self) -> list[ListedTool]:
         """See `Connection.list_tools`."""
