@@ -213,7 +213,7 @@ test("a tool has what it costs and claims; only tools of the user's settings can
   assert.deepEqual([first.label, first.description, first.canSwitch], ["read", "1,200 tokens", true]);
   assert.equal(first.tooltip, "read\n\nReads.\n\nThe server says that it only reads.");
   assert.deepEqual([second.label, second.description], ["Remove", "switched off · 1,200 tokens"]);
-  assert.match(second.tooltip, /^rm\n\nReads\.\n\nIt may delete/);
+  assert.match(second.tooltip, /^rm\n\nReads\.\n\nThe server says that it may delete/);
   const [others] = toolNodes(row({ definedIn: "file:///project/.mcp.json", tools: [tool] }));
   assert.equal(others?.canSwitch, false);
 });

@@ -71,6 +71,24 @@ editorTest(
   },
 );
 
+editorTest("the first tool server installs the packages for tool servers", async ({ page, code }) => {
+  const storage = path.join(code.userDataDir, "User", "globalStorage", "fairlead.fairlead");
+  const sdk = path.join("site-packages", "mcp", "__init__.py");
+  const installed = () => fs.readdirSync(storage, { recursive: true }).filter((file) => file.endsWith(sdk));
+  assert.deepEqual(installed(), []);
+  await runTask(page, "Do it without a tool server");
+  await conversationSays(page, ["Do it without a tool server", "The first task is done."]);
+  assert.deepEqual(installed(), []);
+  const title = "Agent: Add Tool Server";
+  const script = path.join(ROOT, "tests", "tool_servers", "scripted.py");
+  await page.runCommand("Agent: Add Tool Server...");
+  await page.pick("Paste a Definition", { title });
+  await page.fillInput(JSON.stringify({ servers: { files: { command: "python3", args: [script] } } }), { title });
+  const [row] = await page.rows("Tool Servers", ([found]) => /^(running|failed)/.test(found?.description), FIRST_START);
+  assert.match(row.description, /^running · 17 tools/);
+  assert.notDeepEqual(installed(), []);
+});
+
 editorTest("after a reload, the first task does not wait for another set-up", async ({ page, code }, context) => {
   await page.reload();
   await runTask(page, "And once more");
@@ -112,24 +130,6 @@ editorTest("a missing Python in the settings is reported, although an environmen
   configure(code, {});
   await page.until("a server of the first environment", () => serverPids(code).length === 1);
   assert.notDeepEqual(serverPids(code), before);
-});
-
-editorTest("the first tool server installs the packages for tool servers", async ({ page, code }) => {
-  const storage = path.join(code.userDataDir, "User", "globalStorage", "fairlead.fairlead");
-  const sdk = path.join("site-packages", "mcp", "__init__.py");
-  const installed = () => fs.readdirSync(storage, { recursive: true }).filter((file) => file.endsWith(sdk));
-  assert.deepEqual(installed(), []);
-  await runTask(page, "Do it without a tool server");
-  await conversationSays(page, ["Do it without a tool server", "The first task is done."]);
-  assert.deepEqual(installed(), []);
-  const title = "Agent: Add Tool Server";
-  const script = path.join(ROOT, "tests", "tool_servers", "scripted.py");
-  await page.runCommand("Agent: Add Tool Server...");
-  await page.pick("Paste a Definition", { title });
-  await page.fillInput(JSON.stringify({ servers: { files: { command: "python3", args: [script] } } }), { title });
-  const [row] = await page.rows("Tool Servers", ([found]) => /^(running|failed)/.test(found?.description), FIRST_START);
-  assert.match(row.description, /^running · 16 tools/);
-  assert.notDeepEqual(installed(), []);
 });
 
 editorTest("a key of OpenAI installs the packages that its API needs", async ({ page, code }, context) => {

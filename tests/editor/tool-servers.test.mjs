@@ -94,7 +94,7 @@ editorTest("what a tool server writes is proposed for review; the files are unch
   ])
     assert.equal(fs.readFileSync(path.join(workspace, file), "utf8"), text);
   await page.runCommand("Agent: Show Tool Servers");
-  const rows = await page.rows(SERVERS, described("files", "running", "16 tools", "tokens"));
+  const rows = await page.rows(SERVERS, described("files", "running", "17 tools", "tokens"));
   assert.equal(find(rows, "files").icon, "pass-filled");
 });
 
@@ -107,14 +107,14 @@ editorTest("a server that failed says why, with its output, and works after a re
   await picture(page, "tool-servers-failed");
   fs.writeFileSync(path.join(workspace, "ready"), "");
   await page.rowAction(SERVERS, "unready", "Restart Tool Server");
-  await page.rows(SERVERS, described("unready", "running", "16 tools"));
+  await page.rows(SERVERS, described("unready", "running", "17 tools"));
 });
 
 editorTest("a tool has what it costs and claims, and can be switched off and on", async ({ page, code }) => {
   await page.toggleRow(SERVERS, "files");
   const rows = await page.rows(SERVERS, (all) => find(all, "remove")?.checked);
   assert.match(find(rows, "remove").description, /^\d+ tokens$/);
-  assert.match(await page.tooltip(SERVERS, "remove"), /Removes a file\..*It may delete or overwrite something/s);
+  assert.match(await page.tooltip(SERVERS, "remove"), /Removes a file\..*The server says that it may delete/s);
   await picture(page, "tool-servers-tools");
   await page.clickBox(SERVERS, "remove");
   await page.rows(SERVERS, (all) => find(all, "remove")?.checked === false && described("remove", "switched off")(all));

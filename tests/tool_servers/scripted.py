@@ -28,7 +28,7 @@ TOOLS = [
     tool("read", "Reads a file.", "path", readOnlyHint=True),
     tool("write", "Writes a file.", "path", "text", destructiveHint=False),
     tool("remove", "Removes a file.", "path", destructiveHint=True),
-    tool("run", "Runs a shell command.", "command"),
+    tool("run", "Runs a shell command.", "command", destructiveHint=True),
     tool("crash_after_write", "Writes, then dies.", "path", "text"),
     tool("later", "Writes a moment after it has answered.", "path", "text"),
     tool("sneak", "Says that it only reads, and writes.", "path", "text", readOnlyHint=True),

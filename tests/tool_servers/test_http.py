@@ -361,5 +361,5 @@ async def test_calls_ask_by_default() -> None:
         with pytest.raises(ToolError, match="the user did not allow this call"):
             await found.call("far__say", text="hello")
         [asked] = found.user.asked
-        assert "effects outside of the workspace" in asked.reasons[1]
+        assert "effects outside of the workspace" in asked.reasons[0]
         assert server.calls == []

@@ -404,7 +404,7 @@ export interface ServerTool {
   readonly description: string;
   /** The server claims that it changes nothing. */
   readonly readsOnly: boolean;
-  /** The server claims that it may destroy something, or does not say. */
+  /** The server claims that it may destroy something. */
   readonly isDestructive: boolean;
   /** About how many tokens its definition takes of each request, unless the agent finds the tools by a search. */
   readonly tokens: number;

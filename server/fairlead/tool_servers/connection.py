@@ -80,7 +80,7 @@ class ListedTool:
     reads_only: bool = False
     """What the server claims."""
     is_destructive: bool = False
-    """What the server claims, or MCP's default for a tool that does not only read."""
+    """What the server claims. A server that says nothing claims nothing, although MCP's default is that it may."""
 
 
 class Connection:
@@ -259,14 +259,14 @@ def _listed(tool: Any) -> ListedTool | None:
         return None
     hints = tool.annotations
     reads_only = bool(hints is not None and hints.read_only_hint)
-    destructive = hints.destructive_hint if hints is not None else None
+    is_destructive = bool(hints is not None and hints.destructive_hint)
     return ListedTool(
         tool.name,
         (tool.description or "")[:MAX_DESCRIPTION],
         schema,
         tool.title or (hints.title if hints is not None and hints.title else ""),
         reads_only,
-        not reads_only and destructive is not False,
+        not reads_only and is_destructive,
     )
 
 

@@ -31,6 +31,8 @@ class KnownServers:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._last: tuple[tuple[int, int, int], dict[str, Any]] = ((0, 0, 0), {})
+        """What the file contained when it was last read, with its modification time, size and inode then."""
         self._in_memory: dict[str, Any] = {}
 
     def is_allowed(self, digest: str) -> bool:
@@ -58,9 +60,11 @@ class KnownServers:
         if self._path is None:
             return self._in_memory
         try:
-            if self._path.stat().st_size > _MAX_BYTES:
-                return {}
-            return fields_of(json.loads(self._path.read_text("utf-8")))
+            status = self._path.stat()
+            stamp = status.st_mtime_ns, status.st_size, status.st_ino
+            if stamp != self._last[0] and status.st_size <= _MAX_BYTES:
+                self._last = stamp, fields_of(json.loads(self._path.read_text("utf-8")))
+            return self._last[1] if stamp == self._last[0] else {}
         except (OSError, ValueError, RecursionError):
             return {}
 

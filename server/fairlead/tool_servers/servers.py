@@ -108,11 +108,6 @@ class ToolServers:
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no server is defined."""
-        return not any(each.is_enabled for each in self._definitions().values())
-
     async def prepare(self) -> None:
         """Learns the tools of the servers that are used for the first time, and those of changed servers.
 

@@ -420,7 +420,7 @@ class ServerToolWire(TypedDict):
     readsOnly: bool
     """The server claims that it changes nothing."""
     isDestructive: bool
-    """The server claims that it may destroy something, or does not say."""
+    """The server claims that it may destroy something."""
     tokens: int
     """About how many tokens its definition takes of each request, unless the agent finds the tools by a search."""
     isEnabled: bool

@@ -116,7 +116,7 @@ export function toolNodes({ server }: ServerNode): ToolNode[] {
 
 function claimOf({ readsOnly, isDestructive }: ServerTool): string {
   if (readsOnly) return t("The server says that it only reads.");
-  return isDestructive ? t("It may delete or overwrite something: the server does not exclude it.") : "";
+  return isDestructive ? t("The server says that it may delete or overwrite something.") : "";
 }
 
 /** About how many tokens the tools that the agent gets take of each request. */

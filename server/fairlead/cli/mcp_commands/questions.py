@@ -69,6 +69,7 @@ class Questions:
 def _text(params: dict[str, Any]) -> str:
     what = escape_invisible(str(params["command"] or file_path(params["uri"] or "") or params["uri"]))
     where = " outside the sandbox, with all your permissions" if params["mode"] == "workspace" else ""
-    verb = "use this file" if params["kind"] == "file" else f"run this{where}"
+    verbs = {"file": "use this file", "tool": "call this", "toolServer": f"start this{where}"}
+    verb = verbs.get(params["kind"], f"run this{where}")
     reasons = "\n".join(f"- {escape_invisible(reason)}" for reason in params["reasons"])
     return f"May Fairlead {verb}?\n\n{what}" + (f"\n\n{reasons}" if reasons else "")
