@@ -14,10 +14,10 @@ const scripted = (fields = {}) => ({ command: PYTHON, args: [SCRIPTED], ...field
 // works only after the user has made a file
 const UNREADY = {
   command: "/bin/sh",
-  args: ["-c", `test -e ready || { echo 'no file named ready' >&2; exit 2; }; exec "${PYTHON}" "${SCRIPTED}"`],
+  args: ["-c", "test -e ready || { echo 'no file named ready' >&2; exit 2; }; exec python3 scripted.py"],
 };
 const OWN = {
-  mcpServers: { own: { command: "/bin/sh", args: ["-c", `exec "${PYTHON}" "${SCRIPTED}" # of the team`] } },
+  mcpServers: { own: { command: "/bin/sh", args: ["-c", "exec python3 scripted.py # of the team"] } },
 };
 const writing = (file, text) => ({ files__write: { path: file, text } });
 const editorTest = useAgent(
@@ -29,7 +29,8 @@ const editorTest = useAgent(
     { text: "Your team's server is there." },
   ],
   {
-    workspace: { "a.txt": "one\n", "b.txt": "two\n" },
+    // a box shows no program and no script that only the text of a shell names
+    workspace: { "a.txt": "one\n", "b.txt": "two\n", "scripted.py": fs.readFileSync(SCRIPTED, "utf8") },
     viewport: { width: 1280, height: 1000 },
     own: true,
   },
@@ -152,7 +153,7 @@ editorTest(
     fs.writeFileSync(path.join(workspace, ".mcp.json"), JSON.stringify(OWN));
     await page.rows(SERVERS, described("own", "stopped"));
     await followUp(page, "Is our server there?");
-    await conversationSays(page, ["Start this tool server?", SCRIPTED, "# of the team", ".mcp.json"]);
+    await conversationSays(page, ["Start this tool server?", "scripted.py", "# of the team", ".mcp.json"]);
     await page.rows(SERVERS, described("own", "waiting for you"));
     await page.rows("Plan", (rows) => find(rows, "Start the tool server own?"));
     await picture(page, "tool-servers-start");

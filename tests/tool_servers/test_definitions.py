@@ -1,6 +1,7 @@
 """How definitions are read, and what a definition of the workspace may do before the user has allowed it."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
 
 
 def write_file(folder: Path, *arguments: str, **fields: Any) -> None:
-    server = {"command": sys.executable, "args": [str(SCRIPTED), *arguments], **fields}
+    shutil.copy(SCRIPTED, folder)  # a box shows no program and no script that only the workspace names
+    server = {"command": "python3", "args": [SCRIPTED.name, *arguments], **fields}
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"files": server}}))
 
 
@@ -160,7 +162,7 @@ async def test_a_server_of_the_workspace_starts_only_after_the_user_has_seen_its
         await found.session.tool_servers.prepare()
         [asked] = user.asked
         assert isinstance(asked.action, StartServer)
-        assert asked.action.command == f"{sys.executable} {SCRIPTED} noisy"
+        assert asked.action.command == f"python3 {SCRIPTED.name} noisy"
         assert [str(reason) for reason in asked.reasons] == [
             "The workspace's .mcp.json defines this tool server, files.",
             "It gets these environment variables: HOME, KEY.",

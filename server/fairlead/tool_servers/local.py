@@ -14,7 +14,7 @@ from fairlead.gate.gate import Gate
 from fairlead.gate.request import InstallServer
 from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
 from fairlead.shell.network import Network
-from fairlead.shell.services.process import ServiceProcess
+from fairlead.shell.services.process import ServiceProcess, named_files
 from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import Ask
@@ -92,14 +92,17 @@ async def start_box(
     shown += [ShownFolder(package_folder)] if package_folder else []
     shown += [ShownFolder(data, True)] if keeps_data else []
     own = BoxSettings(variables=dict(known.variables), folders=shown)
-    is_chosen = definition.defined_in is None or package_folder is not None
+    chosen = [Path(program)] if definition.defined_in is None or package_folder is not None else []
+    if definition.defined_in is None:
+        texts = (*known.command[1:], *(text for _, text in known.variables))
+        chosen += await asyncio.to_thread(named_files, texts)
     process = await ServiceProcess.start(
         [program, *known.command[1:]],
         layer,
         folder,
         await workspace.view(layer),
         workspace.limits(),
-        ProgramBox([Path(program)] if is_chosen else [], own),
+        ProgramBox(chosen, own),
         Network(services=frozenset(known.hosts)),
     )
     return Box(process, folder, workspace.folders, seen)

@@ -1,12 +1,12 @@
 """The language servers that Fairlead knows, and those in the user's settings."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairlead.json_values import fields_of, is_list
+from fairlead.shell.services.process import named_files
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,7 @@ class ServerSpec:
 
     def named_files(self) -> Sequence[Path]:
         """The files that the arguments and the options name by an absolute path, such as a script or a Python."""
-        texts = (*self.command[1:], *_texts(self.initialization_options))
-        named = (text.rpartition("=")[2] if text.startswith("-") else text for text in texts)
-        return [Path(text) for text in dict.fromkeys(named) if os.path.isabs(text) and os.path.isfile(text)]
+        return named_files((*self.command[1:], *_texts(self.initialization_options)))
 
     def with_python(self, python: Path | None) -> "ServerSpec":
         """This server with `python` in its options.

@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,6 +151,12 @@ class ServiceProcess:
             self._mirror.close()
         with contextlib.suppress(ToolError):  # its changes are discarded anyway
             await self._box.close()
+
+
+def named_files(texts: Iterable[str]) -> list[Path]:
+    """The files that texts of the user's settings name by absolute paths, such as a script, also after `--option=`."""
+    named = (text.rpartition("=")[2] if text.startswith("-") else text for text in texts)
+    return [Path(text) for text in dict.fromkeys(named) if os.path.isabs(text) and os.path.isfile(text)]
 
 
 def _after(change: Change) -> Entry | None:
