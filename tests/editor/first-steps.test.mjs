@@ -20,6 +20,13 @@ const click = (page, what, locator) =>
 const button = (page, name) =>
   page.page.locator(".step-description-container a.monaco-button", { hasText: name }).last();
 
+/** Waits for the box for the address. The list that was open before has the same title. */
+const addressAsked = (page) =>
+  // the tests run VS Code in a browser, so its window is a remote one
+  page.until("the question for the address", async () =>
+    (await page.quickInput()).message.startsWith("The server's base URL. “localhost” is the remote machine"),
+  );
+
 editorTest("no folder open: the message says so and offers to open one", async ({ page }) => {
   await page.runCommand("Agent: Run Task");
   const told = await page.toast("No folder is open");
@@ -42,10 +49,7 @@ editorTest("a model is set up from the walkthrough, and tested by a small reques
   await picture(page, "walkthrough");
   await click(page, "the button", button(page, "Set Up Model"));
   await page.pick("Another Address...", { title: "Agent: Set Up Model" });
-  // the tests run VS Code in a browser, so its window is a remote one
-  await page.until("the question for the address", async () =>
-    (await page.quickInput()).message.startsWith("The server's base URL. “localhost” is the remote machine"),
-  );
+  await addressAsked(page);
   await page.fillInput("127.0.0.1:9", { title: "Agent: Set Up Model" });
   await page.until("why it cannot be used", async () => {
     const { message, value } = await page.quickInput();
@@ -75,6 +79,7 @@ async function anotherTask(page, folder) {
   assert.ok(fs.existsSync(path.join(folder, ".fairlead-example")));
   await page.webview().locator(".card button", { hasText: "Set Up Model" }).click();
   await page.pick("Another Address...", { title: "Agent: Set Up Model" });
+  await addressAsked(page);
   await page.fillInput(url, { title: "Agent: Set Up Model" });
   await conversationSays(page, ["It is well."]);
   assert.ok(!fs.existsSync(path.join(folder, ".fairlead-example")));
