@@ -75,6 +75,7 @@ def call(number: Any, name: str, given: dict[str, Any], token: Any) -> None:
             send(id=number, result=text_result("soon"))
             time.sleep(0.2)
             write(given["path"], given["text"])
+            print("written later", file=sys.stderr, flush=True)
             return
         case "say":
             result = text_result(given["text"])

@@ -137,7 +137,9 @@ async def test_a_tool_that_says_that_it_only_reads_and_writes() -> None:
 async def test_what_is_written_between_calls_is_proposed_with_the_earlier_call() -> None:
     async with world(scripted()) as found:
         await found.call("files__later", path="a.txt", text="a")
-        await asyncio.sleep(0.5)
+        async with asyncio.timeout(30):
+            while "written later" not in found.session.tool_servers.statuses()[0].output:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         await found.call("files__say", text="hi")
         assert found.proposals == {"a.txt": "a"}
         proposal = found.session.files.changes.for_target(str(found.folder / "a.txt"))

@@ -69,7 +69,13 @@ class Questions:
 def _text(params: dict[str, Any]) -> str:
     what = escape_invisible(str(params["command"] or file_path(params["uri"] or "") or params["uri"]))
     where = " outside the sandbox, with all your permissions" if params["mode"] == "workspace" else ""
-    verbs = {"file": "use this file", "tool": "call this", "toolServer": f"start this{where}"}
+    verbs = {
+        "file": "use this file",
+        "tool": "call this",
+        "toolServer": f"start this{where}",
+        "changedTools": "use these changed tools",
+        "installServer": "install this",
+    }
     verb = verbs.get(params["kind"], f"run this{where}")
     reasons = "\n".join(f"- {escape_invisible(reason)}" for reason in params["reasons"])
     return f"May Fairlead {verb}?\n\n{what}" + (f"\n\n{reasons}" if reasons else "")
