@@ -1,6 +1,7 @@
 """`fairlead mcp list|add|remove|try`: real commands with their servers, on a file of settings of the test's own."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,7 @@ def test_servers_are_listed(config: Path, workspace: Path) -> None:
     config.write_text(json.dumps(given))
     ended = mcp(config, "list")
     assert ended.code == 0, ended.err
-    assert f"files: {sys.executable}" in ended.out
+    assert f"files: {shlex.quote(sys.executable)}" in ended.out
     assert "reaches api.example.com:443" in ended.out
     assert "switched off" in ended.out
     assert "\x1b" not in ended.out

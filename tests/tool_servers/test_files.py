@@ -1,9 +1,11 @@
 """Tool servers in the box: what they see, and how what they write is proposed."""
 
+from pathlib import Path
+
 import pytest
 
 from support.sandbox import needs_sandbox
-from tool_servers.world import scripted, world
+from tool_servers.world import User, scripted, world
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +37,13 @@ async def test_a_server_sees_proposals_and_what_it_writes_is_proposed() -> None:
         assert "by the user" in await found.call("files__read", path="new/b.txt")
         assert "own" in await found.call("files__read", path="own.txt")
         assert len(found.user.asked) == 0
+
+
+async def test_a_server_replaces_a_file_that_its_definition_names(tmp_path: Path) -> None:
+    """In the folder for what it keeps, also after a restart, when the file exists."""
+    kept = scripted(variables=(("KEPT", "${serverData}/kept.txt"),))
+    replace = 'echo new > "$KEPT.tmp" && mv "$KEPT.tmp" "$KEPT" && cat "$KEPT"'
+    async with world(kept, packages=tmp_path, user=User("allow_once")) as found:
+        for _ in range(2):
+            assert "new" in await found.call("files__run", command=replace)
+            await found.session.tool_servers.restart("files")

@@ -95,7 +95,9 @@ async def start_box(
     chosen = [Path(program)] if definition.defined_in is None or package_folder is not None else []
     if definition.defined_in is None:
         texts = (*known.command[1:], *(text for _, text in known.variables))
-        chosen += await asyncio.to_thread(named_files, texts)
+        named = await asyncio.to_thread(named_files, texts)
+        # a mount of its own would not let the server replace a file of a folder in which it may write
+        chosen += [path for path in named if not any(path.is_relative_to(folder.path) for folder in shown)]
     process = await ServiceProcess.start(
         [program, *known.command[1:]],
         layer,
