@@ -28,7 +28,8 @@ FILES = {"protocolStates": ("states",), "protocol": ("protocol", "params", "even
 PLAIN = {"str": "string", "int": "number", "float": "number", "bool": "boolean", "None": "null"}
 GROUPS = {"method": "agent/", "serverCommand": "fairlead.server.", "scheme": "fairlead-"}
 """The constants of the TypeScript, with the beginning of their values."""
-MARKER = re.compile(r"(?<=^<!-- wire: )(\w+)( -->\n)(?:.+\n|\n(?!#))*?(?:\|.*\n)+", re.M)
+MARKER = re.compile(r"(?<=^<!-- wire: )(\w+)( -->\n)(?:(?:.+\n|\n(?!#))*?(?:\|.*\n)+)?", re.M)
+"""A line before a table, with the table that it had; a new line has none."""
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ export function activate(context: vscode.ExtensionContext): void {
     answerRequest(client, method.approve, (params, token) => approvals.ask(params, token));
     answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
     answerRequest(client, method.authorize, (params, token) => toolServerSignIn.authorize(params, token));
+    answerRequest(client, method.enter, (params) => toolServerSignIn.enter(params));
     registerCodeAnswers(client);
   });
   const toolServerSignIn = new ToolServerSignIn(agent);

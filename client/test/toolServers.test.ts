@@ -125,7 +125,6 @@ test("a pasted text that defines nothing usable says why", () => {
   assert.match(problem('{"servers": {}}'), /defines no tool server/);
   assert.match(problem('{"notes": {"args": []}}'), /^notes: It has neither/);
   assert.match(problem('{"notes": {"command": "a"}}', ["notes"]), /^notes: There is a tool server/);
-  assert.match(problem('{"notes": {"command": "a", "env": {"K": "${input:key}"}}}'), /^notes: Replace \$\{input:key\}/);
   assert.match(problem('{"type": "sse", "url": "https://a.example/sse"}'), /“sse”/);
 });
 

@@ -16,6 +16,7 @@ from cli.command import COMMAND, environment, in_terminal, run_plain
 from fairlead.cli.sign_in_file import SignInFile
 from tool_servers.authorization import protected_server
 
+SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
 SAVED = Path("fairlead", "terminal", "sign-ins.json")
 
 
@@ -83,7 +84,44 @@ async def test_an_address_that_is_pasted(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_exist(tmp_path: Path) -> None:
     ended = run_plain("mcp", "login", "far", cwd=tmp_path)
-    assert (ended.code, ended.out) == (1, "There is no remote tool server called far. Check its name.\n")
+    assert (ended.code, ended.out) == (
+        1,
+        "There is no tool server called far that one can sign in to. Check its name.\n",
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names the state folder")
+def test_values_are_entered(tmp_path: Path) -> None:
+    """Secrets are not shown. The values hold for `mcp try`, which asks only for those that are missing."""
+    config, state = tmp_path / "config.json", tmp_path / "state"
+    command = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"KEY": "${input:key}"}, "sandbox": False}
+    config.write_text(json.dumps({"mcpServers": {"files": command}}))
+    with in_terminal("mcp", "login", "files", "--config", config, XDG_STATE_HOME=str(state)) as terminal:
+        terminal.until("The tool server files needs a value:")
+        terminal.until("Value:")
+        terminal.press("se\x7fecret-1\r")
+        assert terminal.end() == 0
+        assert "Value: *" in terminal.screen.text
+        assert "secret-1" not in terminal.screen.text
+        assert "You are signed in to files." in terminal.screen.text
+    [text] = SignInFile(state / SAVED).read().values()
+    assert json.loads(text) == {"key": "secret-1"}
+    shown = '{"command": "printenv KEY"}'
+    with in_terminal(
+        *("mcp", "try", "files", "run", shown, "--config", config), XDG_STATE_HOME=str(state), cwd=str(tmp_path)
+    ) as terminal:
+        terminal.until("Start it?")
+        terminal.press("y")
+        assert terminal.end() == 0
+        assert "secret-1" in terminal.screen.text
+
+
+def test_nobody_can_be_asked(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"mcpServers": {"files": {"command": "x", "args": ["${input:key}"]}}}))
+    ended = run_plain("mcp", "login", "files", "--config", config, cwd=tmp_path)
+    assert ended.code == 1
+    assert "You are not signed in to files: It needs a value that was not entered: key." in ended.out
 
 
 def test_help_without_a_command() -> None:

@@ -20,7 +20,8 @@ from fairlead.tool_servers.elicitation import elicited
 from fairlead.tool_servers.http import HttpStreams
 from fairlead.tool_servers.oauth import SavedSignIn, key_of, sign_in
 from fairlead.tool_servers.pipes import ServerFailed
-from fairlead.tool_servers.sign_ins import SignInNeeded, SignIns
+from fairlead.tool_servers.secrets import Secrets
+from fairlead.tool_servers.sign_ins import SignInNeeded
 
 CONTEXT = fields_of(json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}"))
 REDIRECT = "http://127.0.0.1:33418/callback"
@@ -76,9 +77,9 @@ async def main() -> None:
     definition = Definition(
         "server", url=url, client_id=CONTEXT.get("client_id", ""), client_secret=CONTEXT.get("client_secret", "")
     )
-    sign_ins, key = SignIns(), key_of(definition, url)
+    secrets, key = Secrets(), key_of(definition, url)
     for count in range(MAX_SIGN_INS + 1):
-        http = HttpStreams(url, {}, auth=SavedSignIn(sign_ins, key, definition))
+        http = HttpStreams(url, {}, auth=SavedSignIn(secrets, key, definition))
         connection = Connection(http.streams, lambda: None, elicit)
         try:
             await connection.open()
@@ -89,7 +90,7 @@ async def main() -> None:
                 raise http.failure or error from None
         finally:
             await connection.close()
-        await sign_in(sign_ins, key, definition, REDIRECT, authorize)
+        await sign_in(secrets, key, definition, REDIRECT, authorize)
 
 
 if __name__ == "__main__":

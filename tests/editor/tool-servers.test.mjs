@@ -177,6 +177,25 @@ editorTest("the definition of a server is opened, and removed after a question",
   assert.deepEqual(Object.keys(userSettings(code)), ["files", "outside"]);
 });
 
+editorTest("a server asks for a value that it needs, which is not shown", async ({ page, code }) => {
+  const asking = scripted({ env: { KEY: "${input:API key}" } });
+  await page.runCommand("Agent: Add Tool Server...");
+  await page.pick("Paste a Definition", { title: "Agent: Add Tool Server" });
+  await page.until("the box", async () => (await page.quickInput()).message.startsWith("A definition, or several"));
+  await page.fillInput(JSON.stringify({ mcpServers: { asking } }), { title: "Agent: Add Tool Server" });
+  const title = "The tool server asking needs a value";
+  await page.fillInput("secret-1", { title, accept: false });
+  assert.match((await page.quickInput()).message, /^API key/);
+  await picture(page, "tool-servers-value");
+  await page.fillInput("secret-1", { title });
+  await page.rows(SERVERS, described("asking", "running", "17 tools"));
+  assert.ok(!JSON.stringify(userSettings(code)).includes("secret-1"));
+  await page.rowAction(SERVERS, "asking", "Sign In to Tool Server...");
+  await page.fillInput("secret-2", { title });
+  await page.toast("You are signed in to asking.");
+  await page.rows(SERVERS, described("asking", "stopped", "17 tools"));
+});
+
 editorTest("/mcp in the conversation shows the view", async ({ page }) => {
   await page.runCommand("View: Show Explorer");
   const prompt = page.webview().locator("textarea");

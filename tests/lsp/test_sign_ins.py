@@ -11,6 +11,7 @@ from tool_servers.remote import remote_server
 
 REDIRECT = "http://127.0.0.1:33418/callback"
 CAPABLE = {**EDITOR, "experimental": {"agent": {**EDITOR["experimental"]["agent"], "signIns": True}}}
+ADVICE = "Run “Agent: Sign In to Tool Server...” in VS Code, or `fairlead mcp login far` in a terminal."
 LOGIN = {"server": "far", "redirectUri": REDIRECT}
 
 
@@ -61,7 +62,7 @@ async def test_a_sign_in_that_does_not_work(workspace: Path) -> None:
             for server, redirect, message in (
                 ("far", REDIRECT, "You are not signed in to far: the sign-in was given up."),
                 ("open", REDIRECT, "it did not ask for a sign-in, and can be used without one."),
-                ("own", REDIRECT, "There is no remote tool server called own. Check its name."),
+                ("own", REDIRECT, "There is no tool server called own that one can sign in to. Check its name."),
                 ("far", "file:///etc/passwd", "redirectUri must begin with http:// or https://."),
             ):
                 with pytest.raises(WireError, match=message):
@@ -73,3 +74,35 @@ async def test_a_sign_in_that_does_not_work(workspace: Path) -> None:
             with pytest.raises(WireError, match="Use `fairlead mcp login` in a terminal"):
                 await client.request("agent/toolServers/login", LOGIN)
             assert not [params for method, params in client.log if method == "agent/toolServers/secretChanged"]
+
+
+async def test_an_editor_asks_for_values_and_saves_them(workspace: Path) -> None:
+    """A header from a secret. A sign-in asks for it again, and the server begins anew."""
+    entered = iter(["wrong", "right"])
+    async with remote_server() as remote:
+        remote.allow = lambda request: None if request.headers["authorization"] == "Bearer right" else (401, "Bearer")
+        server = {"url": remote.url, "headers": {"Authorization": "Bearer ${input:key}"}}
+        given = {"mcpServers": {"far": server}}
+        answers = {"agent/toolServers/enter": lambda _: {"value": next(entered)}}
+        async with Client(workspace, settings=given, capabilities=CAPABLE, answers=answers) as client:
+            session = await client.request("agent/sessions/create", {})
+            [listed] = (await client.request("agent/toolServers/restart", {**session, "server": "far"}))["servers"]
+            assert (listed["state"], listed["hasInputs"]) == ("failed", True)
+            assert listed["problem"].endswith("(HTTP 401). Were the values that you entered right? " + ADVICE)
+            assert await client.request("agent/toolServers/login", {"server": "far"}) is None
+            [listed] = (await client.request("agent/toolServers/restart", {**session, "server": "far"}))["servers"]
+            assert listed["state"] == "running"
+            saved = [params for method, params in client.log if method == "agent/toolServers/secretChanged"]
+            assert [each["value"] for each in saved] == ['{"key": "wrong"}', '{"key": "right"}']
+            asked = [params for method, params in client.log if method == "agent/toolServers/enter"]
+            assert (
+                asked
+                == [
+                    {"server": "far", "question": "key", "isSecret": True, "default": "", "options": []},
+                ]
+                * 2
+            )
+        async with Client(workspace, settings=given) as client:
+            session = await client.request("agent/sessions/create", {})
+            [listed] = (await client.request("agent/toolServers/restart", {**session, "server": "far"}))["servers"]
+            assert listed["problem"] == "It needs a value that was not entered: key."

@@ -3,7 +3,16 @@
 from protocol.client_requests import content, requests, reviews
 from protocol.golden import Golden
 from protocol.notifications import progress, run_events, states
-from protocol.server_requests import apply_edit, approvals, authorizations, claims, code, diagnostics, questions
+from protocol.server_requests import (
+    apply_edit,
+    approvals,
+    authorizations,
+    claims,
+    code,
+    diagnostics,
+    entries,
+    questions,
+)
 
 
 async def goldens() -> list[Golden]:
@@ -16,6 +25,7 @@ async def goldens() -> list[Golden]:
         *await approvals(),
         *await questions(),
         *await authorizations(),
+        *await entries(),
         *await diagnostics(),
         *await code(),
         *await claims(),

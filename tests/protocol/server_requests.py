@@ -14,6 +14,7 @@ from fairlead.gate.request import (
     StartServer,
     UseChangedTools,
     UseSecretFile,
+    ValueRequest,
 )
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
@@ -115,6 +116,18 @@ async def authorizations() -> list[Golden]:
     return [
         Golden("toolServers.authorize.params", method, "server-to-client", "params", params),
         Golden("toolServers.authorize.result", method, "client-to-server", "result", {"callbackUrl": back}),
+    ]
+
+
+async def entries() -> list[Golden]:
+    client = RecordingClient({"value": "钥匙"})
+    editor = LspEditor(client.protocol, Documents())
+    editor.capabilities.sign_ins = True
+    assert await editor.enter(ValueRequest("議題", "密钥?", False, "a", ("a", "b"))) == "钥匙"
+    [(method, params)] = client.sent
+    return [
+        Golden("toolServers.enter.params", method, "server-to-client", "params", params),
+        Golden("toolServers.enter.result", method, "client-to-server", "result", {"value": "钥匙"}),
     ]
 
 

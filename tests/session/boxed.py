@@ -19,7 +19,7 @@ from fairlead.session.session import Session
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
-from fairlead.tool_servers.sign_ins import SignIns
+from fairlead.tool_servers.secrets import Secrets
 from fairlead.tools.table import tool_table
 from fairlead.workspace.editor import EditCapabilities
 from fairlead.workspace.paths import Roots
@@ -97,7 +97,7 @@ async def boxed_session(
     paths: Sequence[str],
     editor: Callable[[], AskingEditor] = Editor,
     packages: Path | None = None,
-    sign_ins: SignIns | None = None,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[BoxedSession]:
     """A session in a new folder with these files and folders (`write_tree`)."""
     with TemporaryDirectory() as home:
@@ -112,7 +112,7 @@ async def boxed_session(
             roots=Roots.of(folder),
             layers=CommandLayers(state),
             packages=packages or Path(home, "packages"),
-            sign_ins=sign_ins or SignIns(),
+            server_secrets=secrets or Secrets(),
         )
         session = Session("0123456789ab", "", context.roots, context, lambda _: None, Journals().in_memory())
         await session.commands.ready()

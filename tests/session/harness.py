@@ -11,7 +11,7 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.selection import Change
 from fairlead.errors import ToolError
-from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor
+from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, AskingEditor, ValueRequest
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
@@ -68,6 +68,9 @@ class Editor:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         return ApprovalAnswer("reject")
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        return None
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         return None

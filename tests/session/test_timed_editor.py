@@ -11,6 +11,7 @@ from fairlead.gate.request import (
     ChangeProtectedFile,
     StartProgram,
     UseSecretFile,
+    ValueRequest,
 )
 from fairlead.models.common.endpoint import Endpoint
 from fairlead.models.factory import ModelChoice
@@ -47,6 +48,10 @@ class SlowEditor:
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         await self._answer()
         return ApprovalAnswer("allow_once")
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        await self._answer()
+        return "value"
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         await self._answer()

@@ -11,7 +11,7 @@ import pytest
 from fairlead.errors import ToolError
 from fairlead.gate.request import StartServer
 from fairlead.shell.network import Service
-from fairlead.tool_servers.definition import Definition, Folder
+from fairlead.tool_servers.definition import Definition, Folder, Input
 from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.read_definitions import read_servers
 from fairlead.tool_servers.variables import MissingValue, Values, expanded, names_in
@@ -86,7 +86,7 @@ def test_a_wrong_name_is_left_out(name: str) -> None:
 
 
 def values(**environment: str) -> Values:
-    return Values(Path("/ws"), Path("/home/me"), Path("/data"), environment.get, lambda _: None)
+    return Values(Path("/ws"), Path("/home/me"), Path("/data"), environment.get, {"key": "entered"})
 
 
 def test_variables_are_replaced() -> None:
@@ -127,13 +127,15 @@ def test_comments_in_the_file_of_vs_code(tmp_path: Path) -> None:
         """{
           // servers
           "inputs": [{ "id": "key", "description": "API key", "password": true }],
-          "servers": { "a": { "command": "x", "args": ["http://not-a-comment", "/* nor this */", ",]"], }, /* b */ },
+          "servers": {
+            "a": { "command": "x", "args": ["http://not-a-comment", "/* nor this */", ",]", "${input:key}"], }, /* b */
+          },
         }"""
     )
     found, problems = WorkspaceServers().definitions([tmp_path])
     assert problems == []
-    assert found["a"].command == ("x", "http://not-a-comment", "/* nor this */", ",]")
-    assert found["a"].inputs == (("key", "API key", True),)
+    assert found["a"].command == ("x", "http://not-a-comment", "/* nor this */", ",]", "${input:key}")
+    assert found["a"].inputs == (Input("key", "API key", True),)
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
-from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest
+from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, ValueRequest
 from fairlead.session.session import Session
 from fairlead.shell.layer import Layer
 from fairlead.tool_servers.definition import Definition
-from fairlead.tool_servers.sign_ins import SignIns
+from fairlead.tool_servers.secrets import Secrets
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import USUAL_WINDOW, ServerToolsContext, server_tools
 from session.boxed import BoxedSession, boxed_session
@@ -39,10 +39,15 @@ class User(Editor):
         self._answers, self._said = list(answers) or ["reject"], list(said)
         self.asked: list[ApprovalRequest] = []
         self.questions: list[tuple[str, Sequence[str]]] = []
+        self.entries: list[ValueRequest] = []
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         self.asked.append(request)
         return ApprovalAnswer(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        self.entries.append(request)
+        return self._said.pop(0) if self._said else None
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         self.questions.append((question, options))
@@ -113,7 +118,7 @@ async def world(
     paths: Sequence[str] = (),
     user: User | None = None,
     packages: Path | None = None,
-    sign_ins: SignIns | None = None,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[World]:
     """A session with these servers in the settings.
 
@@ -121,7 +126,7 @@ async def world(
         packages: the folder of their packages and of what they keep.
     """
     user = user or User()
-    async with boxed_session(paths, lambda: user, packages, sign_ins) as boxed:
+    async with boxed_session(paths, lambda: user, packages, secrets) as boxed:
         session = boxed.session
         found = World(boxed, user, ServerToolsContext(session.tool_servers, session.commands.gate, KeptResults()))
         found.define(*definitions)

@@ -10,7 +10,7 @@ from fairlead.agent.schema import read_input
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.gate.gate import Gate
-from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest
+from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, ValueRequest
 from fairlead.plan import TodoManager
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Policy
@@ -69,6 +69,9 @@ class ScriptedUser:
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         self.asked.append(request)
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        return None
 
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         return options[0] if options else None

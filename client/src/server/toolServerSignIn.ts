@@ -1,13 +1,20 @@
-// Signs the user in to a remote tool server: the browser opens the server's page, and comes back to a page here.
+// Signs the user in to a tool server: asks for the values that it needs, and opens the page of a remote one, from which
+// the browser comes back to a page here.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { openCallbackPage, type CallbackPage } from "./callbackPage";
 import { messageOf, NotStarted } from "./errors";
 import type { AgentServer } from "./server";
-import { method, type AuthorizeParams, type AuthorizeResult } from "../wire/protocol";
+import {
+  method,
+  type AuthorizeParams,
+  type AuthorizeResult,
+  type EnterParams,
+  type EnterResult,
+} from "../wire/protocol";
 import type { ToolServer } from "../wire/protocolStates";
-import { pick, showError, showInformation, withProgress } from "../ui/show";
+import { askForText, pick, showError, showInformation, withProgress } from "../ui/show";
 
 export class ToolServerSignIn {
   /** The pages that a browser may come back to, by the name of the server. */
@@ -39,15 +46,25 @@ export class ToolServerSignIn {
     return { callbackUrl: await Promise.race([page.asked, cancelled]) };
   }
 
+  /** Answers the server's request for a value that a tool server needs. */
+  async enter({ server, question, isSecret, default: value, options }: EnterParams): Promise<EnterResult> {
+    const texts = { title: t("The tool server {0} needs a value", server), prompt: question };
+    if (options.length > 0) {
+      const rows = options.map((label) => ({ label, description: label === value ? t("default") : "" }));
+      return { value: (await pick(rows, { ...texts, placeholder: question }, true))?.label ?? null };
+    }
+    return { value: (await askForText(texts, { value, password: isSecret, ignoreFocusOut: true })) ?? null };
+  }
+
   private async choose(): Promise<string | undefined> {
     const { servers } = await this.agent.request(method.toolServersList, {});
-    const remote = servers.filter(({ isRemote, state }) => isRemote && state !== "disabled");
-    if (remote.length === 0) {
-      await showInformation(t("There are no remote tool servers. Add one to the setting fairlead.mcpServers."));
+    const shown = servers.filter(({ isRemote, hasInputs, state }) => (isRemote || hasInputs) && state !== "disabled");
+    if (shown.length === 0) {
+      await showInformation(t("There is no tool server that one can sign in to. Run “Agent: Add Tool Server...”."));
       return undefined;
     }
-    const rows = remote.map(({ name, command }: ToolServer) => ({
-      icon: "globe",
+    const rows = shown.map(({ name, command, isRemote }: ToolServer) => ({
+      icon: isRemote ? "globe" : "terminal",
       label: name,
       description: command,
       name,
@@ -61,7 +78,7 @@ export class ToolServerSignIn {
     try {
       // in a remote window, the browser runs on another machine than the extension
       const redirect = await vscode.env.asExternalUri(vscode.Uri.parse(page.url, true));
-      const title = t("Signing in to {0}. Continue in your browser.", server);
+      const title = t("Signing in to {0}...", server);
       const isSignedIn = await withProgress({ title, cancellable: true }, async (_, token) => {
         const params = { server, redirectUri: redirect.toString(true) };
         try {

@@ -68,6 +68,7 @@ export const method = {
   approve: "agent/approve",
   ask: "agent/ask",
   authorize: "agent/toolServers/authorize",
+  enter: "agent/toolServers/enter",
   claims: "agent/editor/claims",
   diagnostics: "agent/editor/diagnostics",
   definition: "agent/editor/definition",
@@ -445,6 +446,23 @@ export interface AuthorizeResult {
   readonly callbackUrl: string | null;
 }
 
+/** A value that a tool server needs before it starts. */
+export interface EnterParams {
+  readonly server: string;
+  readonly question: string;
+  /** What the user types must not be shown. */
+  readonly isSecret: boolean;
+  /** What they may take over; `""` if there is nothing. */
+  readonly default: string;
+  /** What they choose from; `[]`: anything. */
+  readonly options: readonly string[];
+}
+
+export interface EnterResult {
+  /** May be `""`; `null`: the user gave up. */
+  readonly value: string | null;
+}
+
 export interface SecretChangedParams {
   readonly key: string;
   /** `null`: remove it. */
@@ -520,7 +538,10 @@ export interface AgentCapabilities {
    * do the code lenses in the user's files include **Open Diff**.
    */
   readonly diffs?: boolean;
-  /** Answers `agent/toolServers/authorize`, and saves what `agent/toolServers/secretChanged` brings. */
+  /**
+   * Answers `agent/toolServers/authorize` and `agent/toolServers/enter`, and saves what
+   * `agent/toolServers/secretChanged` brings.
+   */
   readonly signIns?: boolean;
   /** Takes the differences of states that `Changed` describes. Without it, every change sends the whole state. */
   readonly incremental?: boolean;
@@ -878,10 +899,13 @@ export interface CredentialsParams {
 }
 
 export interface LogInParams {
-  /** The name of a remote server in `mcpServers`. */
+  /** The name of a server that is remote or has inputs. */
   readonly server: string;
-  /** Where the browser is sent back to: an address of the client, which it reads the answer from. */
-  readonly redirectUri: string;
+  /**
+   * Where the browser is sent back to: an address of the client, which it reads the answer from. Not needed for a local
+   * server.
+   */
+  readonly redirectUri?: string;
 }
 
 export interface SecretsParams {
@@ -1306,6 +1330,7 @@ export interface ServerRequests {
   readonly "agent/approve": { params: ApproveParams; result: ApproveResult };
   readonly "agent/ask": { params: AskParams; result: AskResult };
   readonly "agent/toolServers/authorize": { params: AuthorizeParams; result: AuthorizeResult };
+  readonly "agent/toolServers/enter": { params: EnterParams; result: EnterResult };
   readonly "agent/editor/claims": { params: ClaimsParams; result: ClaimsResult };
   readonly "agent/editor/diagnostics": { params: DiagnosticsParams; result: DiagnosticsResult };
 }

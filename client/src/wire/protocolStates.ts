@@ -422,6 +422,8 @@ export interface ToolServer {
   readonly command: string;
   /** It is at an address, and not started in the sandbox. */
   readonly isRemote: boolean;
+  /** It needs values that the user enters. */
+  readonly hasInputs: boolean;
   /** What it reaches over the network, as `host:port`. */
   readonly hosts: readonly string[];
   /** The URI of the file in the workspace that defines it; `null`: the user's settings. */

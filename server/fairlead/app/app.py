@@ -33,6 +33,7 @@ from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals, SavingChanged
 from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
+from fairlead.tool_servers.inputs import Enter, entered_values
 from fairlead.tool_servers.known import KnownServers
 from fairlead.tool_servers.local import data_folder
 from fairlead.tool_servers.sign_ins import Authorize, sign_in
@@ -209,12 +210,13 @@ class App:
             await model.aclose()
         return model.name
 
-    async def sign_in(self, server: str, redirect: str, authorize: Authorize) -> None:
-        """Signs the user in to a remote tool server.
+    async def sign_in(self, server: str, redirect: str, authorize: Authorize, enter: Enter) -> None:
+        """Signs the user in to a tool server: asks again for its inputs, and opens the page of a remote one.
 
         Args:
-            redirect: where the browser is sent back to.
+            redirect: where the browser is sent back to; may be empty if there is no page.
             authorize: opens a page. Returns the address that the browser was sent back to; None: the user gave up.
+            enter: asks for a value.
 
         Raises:
             WrongRequest: there is no such server, or the browser cannot be sent back there.
@@ -223,23 +225,30 @@ class App:
         context = self.context
         given = context.tool_definitions(context.roots) if context.trusted else context.settings.mcp_servers
         definition = given.get(server)
-        if definition is None or not definition.is_remote:
-            raise WrongRequest(f"There is no remote tool server called {escape_to_one_line(server)}. Check its name.")
-        if not redirect.startswith(("http://", "https://")):
+        if definition is None or not (definition.is_remote or definition.inputs):
+            name = escape_to_one_line(server)
+            raise WrongRequest(f"There is no tool server called {name} that one can sign in to. Check its name.")
+        has_page = definition.is_remote and not (definition.has_own_key and definition.inputs)
+        if has_page and not redirect.startswith(("http://", "https://")):
             raise WrongRequest("redirectUri must begin with http:// or https://.")
         roots = context.roots
         folder = roots.first.path if roots.folders else Path.home()
         data = data_folder(definition, context.packages)
-        values = Values(folder, Path.home(), data, os.environ.get, lambda _: None)
+        secrets = context.server_secrets
         try:
-            await sign_in(self.context.sign_ins, definition, values, redirect, authorize)
+            entered = await entered_values(definition, secrets, enter, again=True)
+            if has_page:
+                values = Values(folder, Path.home(), data, os.environ.get, entered)
+                await sign_in(secrets, definition, values, redirect, authorize)
         except ToolError as error:
             raise RequestRefused(f"You are not signed in to {server}: {end_sentence(str(error))}") from error
+        if definition.inputs:
+            await asyncio.gather(*(session.tool_servers.reset(server) for session in self.sessions))
         self._report_tool_servers()
 
-    def use_sign_ins(self, values: Mapping[str, str]) -> None:
+    def use_secrets(self, values: Mapping[str, str]) -> None:
         """Takes over the sign-ins to tool servers that the front end has saved."""
-        self.context.sign_ins.replace(values)
+        self.context.server_secrets.replace(values)
         self._report_tool_servers()
 
     def _report_tool_servers(self) -> None:

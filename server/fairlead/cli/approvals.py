@@ -1,4 +1,4 @@
-"""Answers `agent/approve`: asks before a command runs, a secret is read or a protected file is accepted."""
+"""Asks before a command runs, a secret is read or a protected file is accepted, and for values of tool servers."""
 
 import asyncio
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 from rich.text import Text
 
 from fairlead.cli.ask import Option, ask
+from fairlead.cli.client import Answers
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, wrap
-from fairlead.display import escape_invisible
+from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.uris import file_path
+from fairlead.wire import protocol as wire
 
 CALL_OPTIONS = (
     Option("y", "yes, once", "call it, this once"),
@@ -71,6 +73,10 @@ class Approvals:
         self._attended = attended
         self._one_at_a_time = asyncio.Lock()
 
+    @property
+    def answers(self) -> Answers:
+        return {wire.APPROVE: self.answer, wire.ENTER: self.enter}
+
     async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of `agent/approve`. Asks one question at a time. Rejects if the run cannot ask or is stopped."""
         is_command = params["kind"] == "command"
@@ -81,6 +87,36 @@ class Approvals:
         async with self._one_at_a_time:
             with self._display.without_status():
                 return await self._ask(params)
+
+    async def enter(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of `agent/toolServers/enter`."""
+        if not self._attended:
+            return {"value": None}
+        async with self._one_at_a_time:
+            with self._display.without_status():
+                return {"value": await self._enter(params)}
+
+    async def _enter(self, params: dict[str, Any]) -> str | None:
+        if self._keyboard.is_interrupted:
+            return None
+        console, width, server = self._display.console, self._display.width, escape_to_one_line(params["server"])
+        console.print(Text(), Text(f"  The tool server {server} needs a value:", style="bold yellow"), sep="\n")
+        console.print(*wrap(Text(clean(params["question"]), style="bold"), console, width, indent=4), sep="\n")
+        options, default = params["options"], params["default"]
+        hints = [f"one of: {', '.join(options)}"] if options else []
+        hints += [f"Enter for {default}"] if default else []
+        hint = escape_to_one_line(f" ({'; '.join(hints)})") if hints else ""
+        self._keyboard.discard_input()
+        try:
+            while True:
+                console.print(Text(f"  Value{hint}: ", style="cyan"), end="")
+                console.file.flush()
+                value = await self._keyboard.line(console, is_hidden=params["isSecret"]) or default
+                if not options or value in options:
+                    return value
+        except Interrupted:
+            console.print()
+            return None
 
     async def _ask(self, params: dict[str, Any]) -> dict[str, Any]:
         if self._keyboard.is_interrupted:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -52,6 +52,9 @@ class ServerProcess(Protocol):
 StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
 """Starts a server. Its stderr goes to the given file."""
 
+Answers = Mapping[str, Callable[[Json], Awaitable[Json]]]
+"""What answers the requests of a server, by their methods."""
+
 
 async def spawn_server(log: IO[bytes]) -> ServerProcess:
     """Starts `fairlead serve` with the current Python."""
@@ -78,26 +81,22 @@ class AgentClient:
     Args:
         workspace: the folders that the server works in.
         on_notification: called with the method and params of each notification, in order.
-        approve: answers `agent/approve`.
+        answers: return the results of the server's requests, by method. All others are refused.
         start_server: starts the process.
-        authorize: answers `agent/toolServers/authorize`; None: nobody can sign in now.
     """
 
     def __init__(
         self,
         workspace: Roots,
         on_notification: Callable[[str, Json], None],
-        approve: Callable[[Json], Awaitable[Json]],
+        answers: Answers,
         start_server: StartServer = spawn_server,
-        authorize: Callable[[Json], Awaitable[Json]] | None = None,
     ) -> None:
         self._workspace = workspace
         self._on_notification = on_notification
         self._start_server = start_server
         self._sign_ins: SignInFile | None = None
-        self._answers = {wire.APPROVE: approve}
-        if authorize is not None:
-            self._answers[wire.AUTHORIZE] = authorize
+        self._answers = answers
         self._numbers = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()

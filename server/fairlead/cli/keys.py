@@ -105,8 +105,11 @@ class Keyboard:
         key, self._typed = self._typed[0], self._typed[1:]
         return key
 
-    async def line(self, console: Console) -> str:
+    async def line(self, console: Console, *, is_hidden: bool = False) -> str:
         """Reads a line up to Enter, with echo.
+
+        Args:
+            is_hidden: shows a star for each character.
 
         Raises:
             Interrupted: as `key`.
@@ -114,10 +117,10 @@ class Keyboard:
         text = ""
         while (key := await self.key()) not in "\r\n":
             if key in "\b\x7f" and text:
-                console.file.write("\b \b" * cell_len(text[-1]))
+                console.file.write("\b \b" * (1 if is_hidden else cell_len(text[-1])))
                 text = text[:-1]
             elif key.isprintable():
-                console.file.write(key)
+                console.file.write("*" if is_hidden else key)
                 text += key
             console.file.flush()
         console.print()

@@ -22,7 +22,7 @@ from fairlead.workspace.paths import Roots
 
 async def run_models(options: ModelsOptions, terminal: Terminal, start_server: StartServer) -> int:
     """Lists the models. Returns the exit code: 0, or 1 if the endpoint that was named could not be asked."""
-    client = AgentClient(Roots.of(Path(os.getcwd())), _ignore, _reject, start_server)
+    client = AgentClient(Roots.of(Path(os.getcwd())), _ignore, {}, start_server)
     try:
         await client.start(options.settings)
         result: wire.ModelsResult = await client.request(wire.MODELS, {})
@@ -47,10 +47,6 @@ async def run_models(options: ModelsOptions, terminal: Terminal, start_server: S
 
 def _ignore(method: str, params: dict[str, Any]) -> None:
     """No notification is about models."""
-
-
-async def _reject(_: Any) -> dict[str, Any]:
-    return {"option": "reject"}
 
 
 def _show(endpoint: wire.EndpointWire, terminal: Terminal) -> None:

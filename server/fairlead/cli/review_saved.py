@@ -52,7 +52,7 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
     display = PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
         approvals = Approvals(display, keyboard, allow=False, attended=terminal.can_ask and accept != "all")
-        client = AgentClient(workspace, _ignore, approvals.answer, start_server)
+        client = AgentClient(workspace, _ignore, approvals.answers, start_server)
         try:
             await client.start(with_options(settings, {}), storage)
             session_id = given.session or next(

@@ -82,7 +82,7 @@ class Run:
         self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
         attended = terminal.can_ask and self._accept != "all"
         approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
-        self._client = AgentClient(options.workspace, self._on_notification, approvals.answer, start_server)
+        self._client = AgentClient(options.workspace, self._on_notification, approvals.answers, start_server)
         self._transcript = Transcript(display, options.workspace)
         self._recorder = ConversationRecorder(options.prompt or "") if options.recording else None
         self._edits: states.EditsWire | None = None

@@ -163,9 +163,26 @@ class ApprovalAnswer:
     """Why they rejected; empty if they gave no reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class ValueRequest:
+    """A question for a value that a tool server needs before it starts."""
+
+    server: str
+    question: str
+    is_secret: bool
+    default: str
+    """Suggested to the user; empty for a secret."""
+    options: Sequence[str]
+    """What they choose from; empty: anything."""
+
+
 class AskingEditor(Editor, Protocol):
-    """An editor that can ask its user for permission."""
+    """An editor that can ask its user for permission and for values."""
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Asks the user. Without an answer or a way to ask, returns a rejection. Cancelling closes the question."""
+        ...
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        """Asks the user for a value. Returns None without an answer or a way to ask."""
         ...

@@ -20,6 +20,7 @@ def _server(status: ServerStatus) -> states.ToolServerWire:
         "name": definition.name,
         "command": definition.text,
         "isRemote": definition.is_remote,
+        "hasInputs": bool(definition.inputs),
         "hosts": list(map(str, definition.hosts)),
         "definedIn": definition.defined_in.as_uri() if definition.defined_in is not None else None,
         "state": status.state,

@@ -19,6 +19,7 @@ from fairlead.gate.request import (
     StartProgram,
     StartServer,
     UseChangedTools,
+    ValueRequest,
 )
 from fairlead.json_values import fields_of, is_list
 from fairlead.lsp import convert, convert_edits
@@ -137,6 +138,24 @@ class LspEditor:
             log.info("question not answered: %s", error)
             return None
         return text if isinstance(text, str) and text.strip() else None
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        if not self.capabilities.sign_ins:
+            return None
+        params: wire.EnterParams = {
+            "server": request.server,
+            "question": request.question,
+            "isSecret": request.is_secret,
+            "default": request.default,
+            "options": list(request.options),
+        }
+        try:
+            answer = await self._protocol.request(wire.ENTER, params)
+        except wire.RequestError as error:
+            log.info("value not entered: %s", error)
+            return None
+        value = fields_of(answer).get("value")
+        return value if isinstance(value, str) else None
 
     async def authorize(self, server: str, url: str) -> str | None:
         """The address that the user's browser was sent back to from the page of a sign-in; None: they gave up."""

@@ -47,7 +47,7 @@ class AgentServer:
         )
         self.context, self.sessions = self.app.context, self.app.sessions
         if capabilities.sign_ins:
-            self.context.sign_ins.on_change = self._send_secret
+            self.context.server_secrets.on_change = self._send_secret
         self.protocol.flush_notifications = self.sessions.flush
         self.content = ProposedContent(self.protocol, self.sessions)
         self.lenses = Lenses(self.protocol, self.sessions)

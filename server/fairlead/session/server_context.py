@@ -20,7 +20,7 @@ from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
 from fairlead.tool_servers.packages import packages_folder
-from fairlead.tool_servers.sign_ins import SignIns
+from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.workspace_files import WorkspaceServers
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
@@ -67,8 +67,8 @@ class ServerContext:
     packages: Path = field(default_factory=packages_folder)
     """Where the packages of tool servers are installed, and what these servers keep."""
     known_servers: KnownServers = field(default_factory=lambda: KnownServers(None))
-    sign_ins: SignIns = field(default_factory=SignIns)
-    """The user's sign-ins to remote tool servers."""
+    server_secrets: Secrets = field(default_factory=Secrets)
+    """What the user has entered for tool servers, and their sign-ins."""
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""
     editor_code: Provider | None = None

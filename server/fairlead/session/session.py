@@ -113,7 +113,7 @@ class Session:
             context.tool_server_pool,
             context.packages,
             on_change=lambda: self.server_statuses.schedule(),  # noqa: PLW0108  they are made below
-            sign_ins=context.sign_ins,
+            secrets=context.server_secrets,
         )
         self.server_statuses = StatusSender(self.tool_servers.statuses, sink)
         current = CurrentRun()

@@ -15,6 +15,7 @@ from fairlead.gate.request import (
     StartProgram,
     StartServer,
     UseChangedTools,
+    ValueRequest,
 )
 from fairlead.workspace.editor import Applied, Claims, EditCapabilities, FileEdit
 
@@ -76,6 +77,10 @@ class TimedEditor:
     async def ask(self, session_id: str, call_id: str, question: str, options: Sequence[str]) -> str | None:
         with self._waiting("question"):
             return await self._editor.ask(session_id, call_id, question, options)
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        with self._waiting("question"):
+            return await self._editor.enter(request)
 
     @contextmanager
     def _waiting(self, kind: _Wait) -> Generator[None]:

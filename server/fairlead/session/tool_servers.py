@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
+from fairlead.gate.request import ValueRequest
 from fairlead.gate.tool_rules import ToolPolicy, ToolRule
 from fairlead.session.commands import SessionCommands
 from fairlead.session.events import SessionEvent, ToolServersChanged
@@ -73,6 +74,9 @@ class ToolServersWorkspace:
         layer = await self.layer()
         proposed = await self._commands().tools().propose_changes(changes, layer.roots, call)
         return proposed.report
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        return await self.gate.editor.enter(request)
 
     def ask(self, call: RunningCall) -> Ask:
         gate = self.gate

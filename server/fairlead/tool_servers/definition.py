@@ -22,6 +22,18 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """A value that the user is asked for before a server starts."""
+
+    id: str
+    question: str
+    is_secret: bool = False
+    default: str = ""
+    options: tuple[str, ...] = ()
+    """What they choose from; empty: anything."""
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """A tool server of the user's settings or of a file in the workspace.
 
@@ -55,8 +67,8 @@ class Definition:
     is_enabled: bool = True
     defined_in: Path | None = None
     """The file in the workspace; None: the user's settings."""
-    inputs: tuple[tuple[str, str, bool], ...] = ()
-    """What the user is asked for, as (id, question, whether it is a secret)."""
+    inputs: tuple[Input, ...] = ()
+    """Those that its texts name."""
 
     @property
     def is_remote(self) -> bool:
@@ -66,6 +78,11 @@ class Definition:
     def is_boxed(self) -> bool:
         """Whether it runs in the sandbox if there is one. A container is run by a daemon outside of every sandbox."""
         return bool(self.command) and self.is_sandboxed and PurePath(self.command[0]).stem not in CONTAINERS
+
+    @property
+    def has_own_key(self) -> bool:
+        """Whether it has a key for a remote server, so that no sign-in is used."""
+        return any(name.lower() == "authorization" for name, _ in self.headers)
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
-from fairlead.gate.request import InstallServer
+from fairlead.gate.request import InstallServer, ValueRequest
 from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
 from fairlead.shell.network import Network
 from fairlead.shell.services.process import ServiceProcess, named_files
@@ -59,6 +59,10 @@ class Workspace(Protocol):
 
     @property
     def propose(self) -> Propose: ...
+
+    async def enter(self, request: ValueRequest) -> str | None:
+        """See `AskingEditor`."""
+        ...
 
     def ask(self, call: RunningCall) -> Ask:
         """Asks the user, for a call."""

@@ -28,7 +28,8 @@ from fairlead.tool_servers.connection import Connection
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.http import HttpStreams, origin_of
 from fairlead.tool_servers.pipes import ServerFailed
-from fairlead.tool_servers.sign_ins import Authorize, SignInNeeded, SignIns
+from fairlead.tool_servers.secrets import Secrets
+from fairlead.tool_servers.sign_ins import Authorize, SignInNeeded
 
 SIGN_IN_SECONDS = 600.0
 """How long the user may take."""
@@ -47,11 +48,6 @@ def key_of(definition: Definition, url: str) -> str:
     return f"{definition.digest} {origin_of(url)}"
 
 
-def has_own_key(definition: Definition) -> bool:
-    """Whether a definition has a key for its server, so that no sign-in is used."""
-    return any(name.lower() == "authorization" for name, _ in definition.headers)
-
-
 class _Storage:
     """The SDK's `TokenStorage` for one server.
 
@@ -59,8 +55,8 @@ class _Storage:
         redirect: where the browser is sent back to; empty: no sign-in is made.
     """
 
-    def __init__(self, sign_ins: SignIns, key: str, definition: Definition, redirect: str = "") -> None:
-        self._sign_ins, self._key, self._definition = sign_ins, key, definition
+    def __init__(self, secrets: Secrets, key: str, definition: Definition, redirect: str = "") -> None:
+        self._secrets, self._key, self._definition = secrets, key, definition
         metadata = OAuthClientMetadata(
             client_name="Fairlead",
             redirect_uris=[AnyUrl(redirect or "http://127.0.0.1/")],
@@ -76,10 +72,10 @@ class _Storage:
 
     def load(self) -> None:
         """Reads the saved sign-in, unless it was read since it changed."""
-        if self.version == self._sign_ins.version:
+        if self.version == self._secrets.version:
             return
-        self.version = self._sign_ins.version
-        saved, context = self._sign_ins.get(self._key), self.context
+        self.version = self._secrets.version
+        saved, context = self._secrets.get(self._key), self.context
         context.current_tokens = _model(OAuthToken, saved.get("tokens"))
         context.token_expiry_time = saved.get("expiresAt")
         context.client_info = self._client(saved)
@@ -89,10 +85,10 @@ class _Storage:
 
     def forget_tokens(self) -> bool:
         """Removes the tokens, which are of no use anymore. Returns whether there were any."""
-        saved = self._sign_ins.get(self._key)
+        saved = self._secrets.get(self._key)
         if saved.pop("tokens", None) is None:
             return False
-        self._sign_ins.put(self._key, saved)
+        self._secrets.put(self._key, saved)
         return True
 
     def note_challenge(self, challenge: str) -> None:
@@ -102,13 +98,13 @@ class _Storage:
     @property
     def challenge(self) -> str:
         """What the server answered when the sign-in did not allow enough; empty: it did not answer that."""
-        return str(self._sign_ins.get(self._key).get("challenge", ""))
+        return str(self._secrets.get(self._key).get("challenge", ""))
 
     async def get_tokens(self) -> OAuthToken | None:
         """None for a new sign-in, unless it extends the old one."""
         if self._redirect and not self.challenge:
             return None
-        return _model(OAuthToken, self._sign_ins.get(self._key).get("tokens"))
+        return _model(OAuthToken, self._secrets.get(self._key).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         context = self.context
@@ -122,7 +118,7 @@ class _Storage:
         )
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self._client(self._sign_ins.get(self._key))
+        return self._client(self._secrets.get(self._key))
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._save(client=client_info)
@@ -142,11 +138,11 @@ class _Storage:
         return client if AnyUrl(self._redirect) in (client.redirect_uris or ()) else None
 
     def _save(self, **values: BaseModel | float | str | None) -> None:
-        saved = self._sign_ins.get(self._key)
+        saved = self._secrets.get(self._key)
         for name, value in values.items():
             saved[name] = value.model_dump(mode="json", exclude_none=True) if isinstance(value, BaseModel) else value
-        self._sign_ins.put(self._key, {name: value for name, value in saved.items() if value is not None})
-        self.version = self._sign_ins.version
+        self._secrets.put(self._key, {name: value for name, value in saved.items() if value is not None})
+        self.version = self._secrets.version
 
     async def _refuse(self, url: str) -> None:
         raise SignInNeeded(NOT_SIGNED_IN)
@@ -160,9 +156,9 @@ class SavedSignIn(httpx2.Auth):
 
     requires_request_body = True
 
-    def __init__(self, sign_ins: SignIns, key: str, definition: Definition) -> None:
-        self._lock = sign_ins.lock(key)
-        self._storage = _Storage(sign_ins, key, definition)
+    def __init__(self, secrets: Secrets, key: str, definition: Definition) -> None:
+        self._lock = secrets.lock(key)
+        self._storage = _Storage(secrets, key, definition)
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         storage, refused = self._storage, ""
@@ -216,14 +212,14 @@ def _check_refresh(response: httpx2.Response) -> None:
 
 
 def asking_sign_in(
-    sign_ins: SignIns, key: str, definition: Definition, redirect: str, authorize: Authorize
+    secrets: Secrets, key: str, definition: Definition, redirect: str, authorize: Authorize
 ) -> httpx2.Auth:
     """Signs requests with a new sign-in, which the user makes in a browser.
 
     Args:
         redirect: the address on this machine that the browser is sent back to.
     """
-    storage = _Storage(sign_ins, key, definition, redirect)
+    storage = _Storage(secrets, key, definition, redirect)
     context, answer = storage.context, None
 
     async def open_page(url: str) -> None:
@@ -272,7 +268,7 @@ class _NewSignIn(httpx2.Auth):
                     return
 
 
-async def sign_in(sign_ins: SignIns, key: str, definition: Definition, redirect: str, authorize: Authorize) -> None:
+async def sign_in(secrets: Secrets, key: str, definition: Definition, redirect: str, authorize: Authorize) -> None:
     """Signs the user in to a server.
 
     Args:
@@ -283,7 +279,7 @@ async def sign_in(sign_ins: SignIns, key: str, definition: Definition, redirect:
     Raises:
         ServerFailed: it did not work, or the server does not want a sign-in.
     """
-    if has_own_key(definition):
+    if definition.has_own_key:
         raise ServerFailed("its definition has an Authorization header, which is used instead of a sign-in")
     was_asked = False
 
@@ -292,7 +288,7 @@ async def sign_in(sign_ins: SignIns, key: str, definition: Definition, redirect:
         was_asked = True
         return await authorize(url)
 
-    auth = asking_sign_in(sign_ins, key, definition, redirect, asked)
+    auth = asking_sign_in(secrets, key, definition, redirect, asked)
     http = HttpStreams(definition.url, dict(definition.headers), auth=auth)
     connection = Connection(http.streams, lambda: None, _decline)
     try:

@@ -11,11 +11,13 @@ from fairlead.gate.tool_rules import SEPARATOR
 from fairlead.json_reader import WrongValue, read
 from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.shell.network import BadService, Service
-from fairlead.tool_servers.definition import CALL_SECONDS, Definition, Folder
+from fairlead.tool_servers.definition import CALL_SECONDS, Definition, Folder, Input
+from fairlead.tool_servers.variables import names_in
 
 MAX_SERVERS = 100
 MAX_NAME = 60
 HTTPS = 443
+NO_INPUTS: Mapping[str, Input] = {}
 
 
 class _Oauth(TypedDict):
@@ -43,12 +45,15 @@ class _Server(TypedDict):
     folders: NotRequired[Mapping[str, Literal["read", "write"]]]
 
 
-def read_servers(given: Any, problems: list[str], defined_in: Path | None = None) -> dict[str, Definition]:
+def read_servers(
+    given: Any, problems: list[str], defined_in: Path | None = None, inputs: Mapping[str, Input] = NO_INPUTS
+) -> dict[str, Definition]:
     """The valid definitions by name. Invalid ones are left out and reported in `problems`.
 
     Args:
         given: an object of servers by name.
         defined_in: the file in the workspace; None: the user's settings.
+        inputs: what is known about inputs, by id. All others are secrets.
     """
     where = defined_in.name if defined_in is not None else "mcpServers"
     if given == []:  # an empty table in Lua
@@ -59,7 +64,9 @@ def read_servers(given: Any, problems: list[str], defined_in: Path | None = None
     found: dict[str, Definition] = {}
     for name, value in list(given.items())[:MAX_SERVERS]:
         try:
-            found[name] = _definition(name, value, f"{where}.{shorten(name, MAX_NAME)}", defined_in)
+            definition = _definition(name, value, f"{where}.{shorten(name, MAX_NAME)}", defined_in)
+            needed = [inputs.get(each, Input(each, each, True)) for each in names_in(definition)[1]]
+            found[name] = replace(definition, inputs=tuple(needed))
         except WrongValue as error:
             problems.append(str(error))
     if len(given) > MAX_SERVERS:
@@ -71,16 +78,30 @@ def read_file(value: Any, path: Path, problems: list[str]) -> dict[str, Definiti
     """The definitions of a `.mcp.json` (`mcpServers`) or a `.vscode/mcp.json` (`servers` and `inputs`)."""
     fields = fields_of(value)
     servers = fields.get("mcpServers", fields.get("servers", {}))
-    found = read_servers(servers, problems, path)
-    inputs = tuple(_inputs(fields.get("inputs")))
-    return {name: replace(each, inputs=inputs) for name, each in found.items()}
+    inputs = {each.id: each for each in _inputs(fields.get("inputs"))}
+    return read_servers(servers, problems, path, inputs)
 
 
-def _inputs(given: Any) -> Iterator[tuple[str, str, bool]]:
+def _inputs(given: Any) -> Iterator[Input]:
     for each in map(fields_of, given if is_list(given) else ()):
-        name, question = each.get("id"), each.get("description")
+        name, options = each.get("id"), each.get("options")
         if isinstance(name, str):
-            yield name, question if isinstance(question, str) else name, each.get("password") is True
+            yield Input(
+                name,
+                _string(each.get("description")) or name,
+                each.get("password") is True,
+                _string(each.get("default")),
+                tuple(filter(None, map(_option, options if is_list(options) else ()))),
+            )
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _option(given: Any) -> str:
+    """A text, or an object with one."""
+    return given if isinstance(given, str) else _string(fields_of(given).get("value"))
 
 
 def _definition(name: str, value: Any, path: str, defined_in: Path | None) -> Definition:

@@ -20,14 +20,16 @@ from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.connection import ListedTool, load_sdk
 from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.inputs import NotEntered, entered_values
 from fairlead.tool_servers.known import KnownServers, tool_digest
 from fairlead.tool_servers.local import Workspace, data_folder, start_box
 from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnded
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
+from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.server import RunningServer
-from fairlead.tool_servers.sign_ins import NO_SDK, SignInNeeded, SignIns
+from fairlead.tool_servers.sign_ins import NO_SDK, SignInNeeded
 from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
 
@@ -73,21 +75,15 @@ class _Known:
     output: Output = field(default_factory=Output)
 
 
-def no_answer(server: str, name: str) -> str | None:
-    """Nobody has answered for an input."""
-    return None
-
-
 class ToolServers:
     """The tool servers of one session.
 
     Args:
         definitions: returns the servers by name.
-        answer: returns what the user has answered for an input of a server; None: not yet.
         packages: the folder for the packages of `npx` and `uvx` servers, and for what servers keep.
         pool: limits the local servers of all sessions, and stops idle ones.
         on_change: called when the status of a server has changed.
-        sign_ins: those of the user to remote servers.
+        secrets: what the user has entered for servers, and their sign-ins.
     """
 
     def __init__(
@@ -97,13 +93,12 @@ class ToolServers:
         known: KnownServers,
         pool: ServicePool,
         packages: Path,
-        answer: Callable[[str, str], str | None] = no_answer,
         on_change: Callable[[], None] = lambda: None,
-        sign_ins: SignIns | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self._workspace, self._definitions, self._known, self._pool = workspace, definitions, known, pool
-        self._answer, self._packages, self._on_change = answer, packages, on_change
-        self._sign_ins = sign_ins or SignIns()
+        self._packages, self._on_change = packages, on_change
+        self._secrets = secrets or Secrets()
         self._states: dict[str, _Known] = {}
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
@@ -190,14 +185,19 @@ class ToolServers:
 
     async def restart(self, name: str) -> None:
         """Ends a server and starts it again, whatever happened before. `statuses` says whether it works."""
+        await self.reset(name)
         definition = self._definitions().get(name)
-        if definition is None or not definition.is_enabled:
-            return
-        state = self._state(definition)
-        await self._end(state)
-        state.failures, state.problem, state.is_refused, state.refused_sign_ins = 0, "", False, None
-        with contextlib.suppress(ToolError):
-            await self._learn_from(await self._running(definition))
+        if definition is not None and definition.is_enabled:
+            with contextlib.suppress(ToolError):
+                await self._learn_from(await self._running(definition))
+
+    async def reset(self, name: str) -> None:
+        """Ends a server, which starts again when it is needed, whatever happened before."""
+        definition = self._definitions().get(name)
+        if definition is not None:
+            state = self._state(definition)
+            await self._end(state)
+            state.failures, state.problem, state.is_refused, state.refused_sign_ins = 0, "", False, None
 
     async def aclose(self) -> None:
         """Ends all servers."""
@@ -289,14 +289,14 @@ class ToolServers:
         if self._closed:
             raise ToolError("The session has ended.")
         if state.is_refused:
-            raise ToolError(f"The user did not allow the tool server {definition.name}.")
+            raise ToolError(f"The tool server {definition.name} is not used: {end_sentence(state.problem)}")
         if state.failures >= MAX_FAILURES or self._needs_sign_in(state):
             raise self._failed(definition, state)
         state.is_starting = True
         self._on_change()
         try:
             return await self._start_allowed(definition, state)
-        except NotAllowed as error:
+        except (NotAllowed, NotEntered) as error:
             state.is_refused, state.problem = True, str(error)
             raise
         except (ServerFailed, ServiceError, ToolError) as error:
@@ -313,13 +313,9 @@ class ToolServers:
         if not definition.is_remote:
             layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
         await self._allow(definition, layer)
-        values = Values(
-            roots.first.path,
-            Path.home(),
-            data_folder(definition, self._packages),
-            os.environ.get,
-            lambda name: self._answer(definition.name, name),
-        )
+        entered = await entered_values(definition, self._secrets, self._workspace.enter)
+        data = data_folder(definition, self._packages)
+        values = Values(roots.first.path, Path.home(), data, os.environ.get, entered)
         known = expanded(definition, values)
         state.output = Output()
         if layer is None:
@@ -363,10 +359,10 @@ class ToolServers:
         """
         try:  # they import the SDK, which is optional and slow to import
             from fairlead.tool_servers.http import HttpStreams  # noqa: PLC0415
-            from fairlead.tool_servers.oauth import SavedSignIn, has_own_key, key_of  # noqa: PLC0415
+            from fairlead.tool_servers.oauth import SavedSignIn, key_of  # noqa: PLC0415
         except ImportError as error:
             raise ServerFailed(NO_SDK) from error
-        auth = None if has_own_key(known) else SavedSignIn(self._sign_ins, key_of(definition, known.url), known)
+        auth = None if known.has_own_key else SavedSignIn(self._secrets, key_of(definition, known.url), known)
         server: RunningServer
         streams = HttpStreams(
             known.url, dict(known.headers), lambda failure: self._ended(definition, server, failure), auth
@@ -419,13 +415,16 @@ class ToolServers:
         log.warning("the tool server %s failed: %s", definition.name, error)
         if isinstance(error, SignInNeeded):
             state.problem = f"{end_sentence(state.problem)} {HOW_TO_SIGN_IN.format(server=definition.name)}"
-            state.refused_sign_ins = self._sign_ins.version
+            state.refused_sign_ins = self._secrets.version
         else:
             state.failures += 1
+            if definition.inputs:
+                how = HOW_TO_SIGN_IN.format(server=definition.name)
+                state.problem = f"{end_sentence(state.problem)} Were the values that you entered right? {how}"
 
     def _needs_sign_in(self, state: _Known) -> bool:
         """Whether a server wanted another sign-in than those that there still are."""
-        return state.refused_sign_ins == self._sign_ins.version
+        return state.refused_sign_ins == self._secrets.version
 
     def _failed(self, definition: Definition, state: _Known) -> ToolError:
         if self._needs_sign_in(state):

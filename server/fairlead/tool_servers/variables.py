@@ -4,7 +4,7 @@ The folders are `${workspaceFolder}`, `${userHome}` and `${serverData}`, which i
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,8 +29,8 @@ class Values:
     """The server's own folder, which may not exist yet."""
     environment: Callable[[str], str | None]
     """A variable of the user's environment; None: it is not set."""
-    answer: Callable[[str], str | None]
-    """What the user has answered for an input; None: not yet."""
+    inputs: Mapping[str, str]
+    """What the user has entered, by the id of the input."""
 
 
 class MissingValue(ToolError):
@@ -92,10 +92,10 @@ def _value(name: str, values: Values) -> str:
     if name == "userHome":
         return str(values.home)
     if name.startswith("input:"):
-        answer = values.answer(name.removeprefix("input:"))
-        if answer is None:
-            raise MissingValue(f"It needs a value for “{escape_to_one_line(name.removeprefix('input:'))}”.")
-        return answer
+        name = name.removeprefix("input:")
+        if name not in values.inputs:
+            raise MissingValue(f"Nothing was entered for “{escape_to_one_line(name)}”.")
+        return values.inputs[name]
     name, has_default, default = name.removeprefix("env:").partition(":-")
     value = values.environment(name)
     if value is None and not has_default:

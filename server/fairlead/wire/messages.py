@@ -53,6 +53,7 @@ SERVER_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.APPROVE: (wire.ApproveParams, wire.ApproveResult),
     wire.ASK: (wire.AskParams, wire.AskResult),
     wire.AUTHORIZE: (wire.AuthorizeParams, wire.AuthorizeResult),
+    wire.ENTER: (wire.EnterParams, wire.EnterResult),
     wire.CLAIMS: (wire.ClaimsParams, wire.ClaimsResult),
     wire.DIAGNOSTICS: (wire.DiagnosticsParams, wire.DiagnosticsResult),
 }

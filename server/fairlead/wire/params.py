@@ -40,7 +40,9 @@ class AgentCapabilities(TypedDict):
     then do the code lenses in the user's files include **Open Diff**.
     """
     signIns: NotRequired[bool]
-    """Answers `agent/toolServers/authorize`, and saves what `agent/toolServers/secretChanged` brings."""
+    """Answers `agent/toolServers/authorize` and `agent/toolServers/enter`, and saves what
+    `agent/toolServers/secretChanged` brings.
+    """
     incremental: NotRequired[bool]
     """Takes the differences of states that `Changed` describes. Without it, every change sends the whole state."""
 
@@ -416,9 +418,12 @@ class CredentialsParams(TypedDict):
 
 class LogInParams(TypedDict):
     server: str
-    """The name of a remote server in `mcpServers`."""
-    redirectUri: str
-    """Where the browser is sent back to: an address of the client, which it reads the answer from."""
+    """The name of a server that is remote or has inputs."""
+    redirectUri: NotRequired[str]
+    """Where the browser is sent back to: an address of the client, which it reads the answer from.
+
+    Not needed for a local server.
+    """
 
 
 class SecretsParams(TypedDict):

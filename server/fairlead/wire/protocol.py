@@ -72,12 +72,13 @@ TOOL_SERVERS = "agent/toolServers"
 SAVING = "agent/saving"
 """A session can no longer be saved, or is saved again. `window/showMessage` tells the user."""
 SECRET_CHANGED = "agent/toolServers/secretChanged"
-"""A sign-in to a tool server that the client must save as a secret, or remove. Only for clients with `signIns`."""
+"""What the client must save as a secret about a tool server, or remove. Only for clients with `signIns`."""
 
 # requests from the server
 APPROVE = "agent/approve"
 ASK = "agent/ask"
 AUTHORIZE = "agent/toolServers/authorize"
+ENTER = "agent/toolServers/enter"
 CLAIMS = "agent/editor/claims"
 DIAGNOSTICS = "agent/editor/diagnostics"
 DEFINITION = "agent/editor/definition"
@@ -495,6 +496,24 @@ class AuthorizeParams(TypedDict):
 class AuthorizeResult(TypedDict):
     callbackUrl: str | None
     """The address that the browser was sent back to, with its query; `null`: the user gave up."""
+
+
+class EnterParams(TypedDict):
+    """A value that a tool server needs before it starts."""
+
+    server: str
+    question: str
+    isSecret: bool
+    """What the user types must not be shown."""
+    default: str
+    """What they may take over; `""` if there is nothing."""
+    options: list[str]
+    """What they choose from; `[]`: anything."""
+
+
+class EnterResult(TypedDict):
+    value: str | None
+    """May be `""`; `null`: the user gave up."""
 
 
 class SecretChangedParams(TypedDict):

@@ -437,6 +437,8 @@ class ToolServerWire(TypedDict):
     """
     isRemote: bool
     """It is at an address, and not started in the sandbox."""
+    hasInputs: bool
+    """It needs values that the user enters."""
     hosts: list[str]
     """What it reaches over the network, as `host:port`."""
     definedIn: str | None

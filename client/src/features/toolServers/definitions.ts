@@ -82,9 +82,6 @@ function serversIn(value: unknown): Definition | undefined {
 }
 
 function withCheck(definition: Definition, pasted: Pasted): Pasted {
-  const input = /\$\{input:[^}]*\}/.exec(JSON.stringify(definition))?.[0];
-  if (input !== undefined)
-    return { kind: "problem", problem: t("Replace {0} by a variable of your environment: {1}.", input, "${env:NAME}") };
   if (definition.type === "sse")
     return { kind: "problem", problem: t("It has the type “sse”, which MCP has replaced. Look for its HTTP address.") };
   return pasted;

@@ -42,8 +42,8 @@ export class ToolServersView extends StoreTree<ToolServerNode> {
       item.contextValue = "tool";
       if (node.canSwitch) item.checkboxState = node.tool.isEnabled ? Checked : Unchecked;
     } else {
-      const { definedIn, state } = node.server;
-      const mark = state === "disabled" ? "off" : state === "signIn" && "signIn";
+      const { definedIn, state, hasInputs } = node.server;
+      const mark = state === "disabled" ? "off" : (state === "signIn" || hasInputs) && "signIn";
       item.contextValue = ["toolServer", definedIn === null && "own", mark].filter(Boolean).join(" ");
     }
     return item;

@@ -35,7 +35,7 @@ def describe(parser: Parser) -> None:
 
 async def run(given: argparse.Namespace, terminal: Terminal, start_server: StartServer) -> int:
     settings = with_options(read_config_option(given, given.parser.error), {})
-    client = AgentClient(Roots.of(Path(os.getcwd())), ignore, reject, start_server)
+    client = AgentClient(Roots.of(Path(os.getcwd())), ignore, {}, start_server)
     try:
         await client.start(settings, state_folder() / "terminal")
         listed: states.ToolServersWire = await client.request(wire.TOOL_SERVERS_LIST, {})
@@ -60,10 +60,6 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
 
 def ignore(method: str, params: dict[str, Any]) -> None:
     """Nothing that is sent meanwhile matters."""
-
-
-async def reject(_: Any) -> dict[str, Any]:
-    return {"option": "reject"}
 
 
 def show_heading(server: states.ToolServerWire, terminal: Terminal) -> None:

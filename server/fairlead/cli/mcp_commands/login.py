@@ -7,12 +7,14 @@ import contextlib
 from rich.text import Text
 
 from fairlead.app.state_folder import state_folder
+from fairlead.cli.approvals import Approvals
 from fairlead.cli.arguments import Parser, add_config, add_workspace, read_config_option, read_workspace
 from fairlead.cli.callback import Callback, callback_page
 from fairlead.cli.client import AgentClient, Json, ServerExited, StartServer
 from fairlead.cli.config import with_options
 from fairlead.cli.keys import Interrupted, Keyboard
-from fairlead.cli.mcp_commands.listing import ignore, reject
+from fairlead.cli.mcp_commands.listing import ignore
+from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean
 from fairlead.display import escape_to_one_line
@@ -22,9 +24,9 @@ from fairlead.wire import protocol as wire
 def describe(parser: Parser) -> None:
     parser.usage = "fairlead mcp login NAME [OPTIONS]"
     parser.description = """\
-Signs you in to a remote tool server. Shows the address of the page on which you sign
-in. If your browser runs on another machine, paste the address at which it ends. The
-sign-in is saved in a file that only you can read."""
+Signs you in to a tool server: asks for its values (${input:...}), and shows the address
+of the page on which you sign in. If your browser runs on another machine, paste the
+address at which it ends. All is saved in a file that only you can read."""
     parser.epilog = "exit codes: 0 signed in; 1 not signed in; 2 incorrect usage."
     parser.add_argument("name", metavar="NAME", help="the name of the server in your settings")
     add_workspace(parser, "work in")
@@ -36,12 +38,14 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
     workspace, config = read_workspace(given.workspace, fail), read_config_option(given, fail)
     with Keyboard(terminal.can_ask) as keyboard:
         try:
+            approvals = Approvals(PlainDisplay(terminal), keyboard, allow=False, attended=terminal.can_ask)
             async with callback_page() as page:
 
                 async def authorize(params: Json) -> Json:
                     return {"callbackUrl": await _ask(name, str(params["url"]), page, terminal, keyboard)}
 
-                client = AgentClient(workspace, ignore, reject, start_server, authorize)
+                answers = {wire.AUTHORIZE: authorize, wire.ENTER: approvals.enter}
+                client = AgentClient(workspace, ignore, answers, start_server)
                 try:
                     await client.start(with_options(config, {}), state_folder() / "terminal")
                     await client.request(wire.LOG_IN, {"server": name, "redirectUri": page.redirect})

@@ -59,7 +59,7 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
         print(escape_to_one_line(ignored_values(problems)), file=sys.stderr)
 
     async def connect() -> AgentClient:
-        client = AgentClient(workspace, ignore, questions.answer, start_server)
+        client = AgentClient(workspace, ignore, {wire.APPROVE: questions.answer}, start_server)
         try:
             await client.start(settings, storage)
         except BaseException:

@@ -69,7 +69,7 @@ async def run(given: argparse.Namespace, terminal: Terminal, start_server: Start
             # the user has just written this call on the command line
             return {"option": "allow_once"} if params["kind"] == "tool" else await approvals.answer(params)
 
-        client = AgentClient(workspace, ignore, approve, start_server)
+        client = AgentClient(workspace, ignore, {**approvals.answers, wire.APPROVE: approve}, start_server)
         session = ""
         try:
             # its tools are remembered for the tasks of the terminal, but the session is not

@@ -38,13 +38,14 @@ async def restart(server: AgentServer, params: ToolServerParams) -> ToolServersW
 
 
 async def log_in(server: AgentServer, params: LogInParams) -> None:
-    """`agent/toolServers/login`: signs the user in to a server. The client is asked to open the page."""
+    """`agent/toolServers/login`: signs the user in. The client is asked for values, and to open the page."""
     if not server.editor.capabilities.sign_ins:
         raise RequestRefused(CANNOT_SIGN_IN)
     name = params["server"]
-    await server.app.sign_in(name, params["redirectUri"], partial(server.editor.authorize, name))
+    editor = server.editor
+    await server.app.sign_in(name, params.get("redirectUri", ""), partial(editor.authorize, name), editor.enter)
 
 
 async def secrets(server: AgentServer, params: SecretsParams) -> None:
-    """`agent/toolServers/secrets`: replaces the sign-ins, which are held only in memory."""
-    server.app.use_sign_ins(params["secrets"])
+    """`agent/toolServers/secrets`: replaces what is saved about servers, which is held only in memory."""
+    server.app.use_secrets(params["secrets"])
