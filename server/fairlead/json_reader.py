@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
@@ -33,7 +33,8 @@ def read(kind: type[T], value: Any, path: str) -> T:
     None. A required field whose type includes None may be absent. An empty list counts as an empty object, because Lua
     cannot distinguish the two.
 
-    A dataclass is what Fairlead wrote (`to_json`): each of its fields is present, with its name in camelCase.
+    A dataclass is what Fairlead wrote (`to_json`): its fields have their names in camelCase. Each is present, but one with
+    a default may be missing, because an older version did not have it.
 
     Args:
         path: the name of the value in the messages; "" if only the names of its fields are wanted.
@@ -88,6 +89,10 @@ def names_of(kind: Any) -> list[tuple[str, str]]:
     return [(camel_case(field.name), field.name) for field in fields(kind) if field.compare]
 
 
+def _without_default(kind: Any) -> set[str]:
+    return {each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING}
+
+
 @dataclass(frozen=True)
 class _Reader:
     """How the values of a type are read."""
@@ -131,7 +136,7 @@ class Readers:
         if found is None:
             hints = get_type_hints(kind)
             names = names_of(kind) if is_dataclass(kind) else [(name, name) for name in hints]
-            required = getattr(kind, "__required_keys__", hints)
+            required = _without_default(kind) if is_dataclass(kind) else getattr(kind, "__required_keys__", hints)
             found = self._shapes[kind] = {
                 name: self._field(attribute, hints[attribute], attribute in required) for name, attribute in names
             }
@@ -144,9 +149,10 @@ class Readers:
         found: dict[str, Any] = {}
         for name, field in self.fields(kind).items():
             inner = f"{path}.{name}" if path else name
-            if name not in value:
+            if name in value:
+                found[field.attribute] = field.read(value[name], inner)
+            elif field.required:
                 raise WrongValue(inner, f"is missing; it must be {field.name}")
-            found[field.attribute] = field.read(value[name], inner)
         try:
             return kind(**found)
         except ValueError as error:

@@ -1,6 +1,7 @@
 """The tool servers that a client lists and restarts: a real language server and scripted tool servers."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from support.client import Client, Json, WireError
 from support.sandbox import needs_sandbox
 
+ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
 SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
 
 
@@ -26,6 +28,10 @@ def servers(**arguments: Any) -> Json:
             for name, (argument, fields) in arguments.items()
         }
     }
+
+
+def todo(*items: tuple[str, str]) -> Json:
+    return {"todo": {"items": [{"content": content, "status": status} for content, status in items]}}
 
 
 def states(result: Json) -> dict[str, str]:
@@ -126,3 +132,40 @@ async def test_without_the_packages_a_server_says_what_to_install(workspace: Pat
         [files] = result["servers"]
         assert files["state"] == "failed"
         assert files["problem"] == "the packages for tool servers are not installed; install fairlead[mcp]"
+
+
+@pytest.mark.usefixtures("box")
+async def test_calls_are_evidence_and_in_the_record(workspace: Path, replay: Callable[..., Json]) -> None:
+    """A call with effects outside is named as such, with its arguments. A step with nothing else is unverified."""
+    outside = servers(files=("", {}), out=("", {"hosts": ["localhost:9"]}))
+    settings = replay(
+        {"calls": [todo(("Read", "in_progress"), ("Send", "pending"))]},
+        {"calls": [{"files__say": {"text": "hello"}}]},
+        {"calls": [todo(("Read", "completed"), ("Send", "in_progress"))]},
+        {"calls": [{"out__run": {"command": "true"}}, {"out__run": {"command": "exit 3"}}]},
+        {"calls": [todo(("Read", "completed"), ("Send", "completed"))]},
+        {"text": "Done."},
+    )
+    async with Client(workspace, settings={**settings, **outside}, answers=ALLOW) as client:
+        result = await client.run()
+        items = {item["content"]: item for item in client.last("agent/plan")["items"]}
+        assert {name: item["verification"] for name, item in items.items()} == {"Read": "looked", "Send": "unverified"}
+        [said] = items["Read"]["evidence"]["calls"]
+        assert (said["server"], said["tool"], said["outcome"]) == ("files", "say", "answered")
+        assert (said["effectsOutside"], said["arguments"]) == (False, "")
+        sent = items["Send"]["evidence"]["calls"]
+        assert [(call["outcome"], call["effectsOutside"], call["arguments"]) for call in sent] == [
+            ("answered", True, '{"command": "true"}'),
+            ("failed", True, '{"command": "exit 3"}'),
+        ]
+        assert "2 calls with effects outside" in result["record"]
+        record = await client.request("agent/record", {"sessionId": result["sessionId"]})
+        assert "  - Called `say` of `files`: answered, " in record["markdown"]
+        line = '  - Called `run` of `out` with effects outside of the workspace `{"command": "exit 3"}`: failed, '
+        assert line in record["markdown"]
+        calls = [call for step in record["record"]["steps"] for call in step["work"]["calls"]]
+        assert [(call["tool"], call["effectsOutside"]) for call in calls] == [
+            ("say", False),
+            ("run", True),
+            ("run", True),
+        ]

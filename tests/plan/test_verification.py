@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.plan import PlanItem, PlanOp, TodoManager
-from fairlead.plan.evidence import CommandRun, Evidence, Record, Verification
+from fairlead.plan.evidence import CommandRun, Evidence, Record, ServerCall, Verification
 from fairlead.plan.file_states import FileStates
 from fairlead.plan.verification import Support, support_by_item
 
@@ -20,6 +20,10 @@ LINT = Verification("ruff check", targets=(".",), by_path=True)
 
 def run(*verified: Verification, code: int | None = 0, state: int | None = 0, stopped: bool = False) -> CommandRun:
     return CommandRun("call", "command", code, 1.0, stopped, verified, state if verified else None)
+
+
+def call(*, is_outside: bool) -> ServerCall:
+    return ServerCall("call", "server", "tool", "answered", 1.0, is_outside)
 
 
 def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | None = None, **evidence: Any) -> Support:
@@ -37,6 +41,8 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
         pytest.param("noEvidence", support(), id="nothing"),
         pytest.param("noEvidence", support(seconds=9, tokens=5), id="time and tokens are no evidence"),
         pytest.param("looked", support(looks=1), id="reads"),
+        pytest.param("looked", support(calls=(call(is_outside=False),)), id="a call of a tool server"),
+        pytest.param("unverified", support(calls=(call(is_outside=True),)), id="a call with effects outside"),
         pytest.param("unverified", support(files=("/a",), looks=1), id="a change"),
         pytest.param("unverified", support(run()), id="a command that verifies nothing"),
         pytest.param("unverified", support(run(code=1)), id="one that fails"),

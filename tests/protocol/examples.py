@@ -9,7 +9,7 @@ from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
 from fairlead.plan import PlanItem, TodoManager
-from fairlead.plan.evidence import BEFORE, CommandRun, Record, Verification
+from fairlead.plan.evidence import BEFORE, CommandRun, Record, ServerCall, Verification
 from fairlead.plan.render import PlanUpdate
 from fairlead.plan.verification import support_by_item
 from fairlead.session.events import PlanChanged
@@ -90,6 +90,9 @@ def a_record() -> Record:
     record = Record().with_look(BEFORE).with_file("1", _path("src/問候.py")).with_cost("1", 310, 0.0125)
     tests = CommandRun("toolu_04", "pytest -q", 0, 2.5, verified=(Verification("pytest"),), state=0)
     record = record.with_command("1", tests)
+    record = record.with_call(
+        "2", ServerCall("toolu_06", "issues", "作成", "answered", 0.25, True, '{"title": "問候"}')
+    )
     return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
 
 

@@ -21,6 +21,7 @@ VALUES: dict[str, Any] = {
     "Step": document.Step,
     "Outside": document.WorkOutside,
     "Work": document.Work,
+    "ToolCall": document.ToolCall,
     "Command": document.RanCommand,
     "Change": document.Change,
     "Cost": document.ChangesCost,

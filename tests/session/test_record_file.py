@@ -85,6 +85,10 @@ def changed(path: str, value: Any) -> bytes:
     return json.dumps(values).encode()
 
 
+def test_a_field_that_older_records_lack_may_be_missing() -> None:
+    assert read_record(changed("steps/0/work/calls", ...)).steps[0].work.calls == ()
+
+
 WHOLE = json.dumps(GOOD).encode()
 BAD: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "It is not valid JSON: Expecting value (line 1, column 1)."),

@@ -63,6 +63,7 @@ export function contextUsage({ contextTokens, contextLimit }: UsageEvent): strin
 }
 
 const COUNT_TEXTS = {
+  call: (count: number) => oneOrMany(count, t("1 call"), t("{0} calls", count)),
   change: (count: number) => oneOrMany(count, t("1 change"), t("{0} changes", count)),
   command: (count: number) => oneOrMany(count, t("1 command"), t("{0} commands", count)),
   error: (count: number) => oneOrMany(count, t("1 error"), t("{0} errors", count)),

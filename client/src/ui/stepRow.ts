@@ -127,10 +127,11 @@ function completedAppearance({
 
 /** Returns at most two lines: the amount of evidence, and its cost. */
 export function evidenceLines(evidence: Evidence): string[] {
-  const { files, commands, looks } = evidence;
+  const { files, commands, calls, looks } = evidence;
   const counts = [
     files.length > 0 ? countText(files.length, "file") : "",
     commands.length > 0 ? countText(commands.length, "command") : "",
+    calls.length > 0 ? countText(calls.length, "call") : "",
     looks > 0 ? countText(looks, "read") : "",
   ];
   return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);

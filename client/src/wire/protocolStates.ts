@@ -23,12 +23,29 @@ export interface EvidenceCommand {
   readonly withoutChanges: boolean;
 }
 
+/** A call of a tool of a tool server for a step. */
+export interface EvidenceCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly toolCallId: string;
+  /** `failed`: the server answered with an error or ended. `unknown`: it was cancelled, or not answered in time. */
+  readonly outcome: "answered" | "failed" | "unknown";
+  /** 0 if the outcome is unknown. */
+  readonly seconds: number;
+  /** It can have effects outside of the workspace, which nobody reviews. */
+  readonly effectsOutside: boolean;
+  /** As JSON on one line, cut; `""` if it has no effects outside. */
+  readonly arguments: string;
+}
+
 /** What was done for a step, or outside of the steps. */
 export interface Evidence {
   /** URIs of the changed files. */
   readonly files: readonly string[];
   /** The commands that ended, in order. */
   readonly commands: readonly EvidenceCommand[];
+  /** The calls of tool servers that ended, in order. */
+  readonly calls: readonly EvidenceCall[];
   /** The number of reads and searches. */
   readonly looks: number;
   /** All tokens of its requests. */

@@ -168,7 +168,17 @@ class Dispatcher:
         results.append(result)
         running = started.running
         shown, paths = running.shown.parts if running.shown else (), tuple(running.changed_paths)
-        self.emit(ToolFinished(result.call_id, result.is_error, result.text, paths, result.plan_update, shown))
+        self.emit(
+            ToolFinished(
+                result.call_id,
+                result.is_error,
+                result.text,
+                paths,
+                result.plan_update,
+                shown,
+                running.server_call,
+            )
+        )
 
     def _checked(self, call: Call, tool: Tool | None) -> tuple[Tool, dict[str, Any]]:
         """The tool of a call, and the input as the tool's schema describes it."""

@@ -1,7 +1,7 @@
 """The events that a run emits, as one union. Front ends subscribe to them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from fairlead.agent.errors import ModelFailure
 from fairlead.agent.model import Usage
 from fairlead.edits.selection import Change
 from fairlead.messages.parts import NoteKind
-from fairlead.plan.evidence import CommandRun
+from fairlead.plan.evidence import CommandRun, ServerCall
 from fairlead.plan.render import PlanUpdate
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
@@ -261,6 +261,8 @@ class ToolFinished(_OfRun):
     """Set if it rewrote the plan."""
     shown: tuple[str, ...] = ()
     """The parts of the `Sentence` that the user reads instead of `text`; empty: there is none."""
+    server_call: ServerCall | None = field(default=None, compare=False)
+    """Set if it called a tool server. It is saved with the evidence, not with the conversation."""
 
 
 @dataclass(frozen=True, slots=True)

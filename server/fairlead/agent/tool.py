@@ -8,6 +8,7 @@ from fairlead.agent.events import Event, Location, ToolKind, ToolOutput
 from fairlead.agent.model import ToolSpec
 from fairlead.edits.origins import Author
 from fairlead.messages.parts import Image
+from fairlead.plan.evidence import ServerCall
 from fairlead.plan.render import PlanUpdate
 from fairlead.sentences import Sentence
 
@@ -51,6 +52,8 @@ class RunningCall:
     """Set by a handler that shows the model pictures in addition to the text that it returns."""
     plan_update: PlanUpdate | None = None
     """Set by a handler that rewrote the plan."""
+    server_call: ServerCall | None = None
+    """Set by a handler that called a tool server, before the call and after it."""
     shown: Sentence | None = None
     """Set if the call failed: what the user reads instead of the result; None: the result."""
     already_shown: Callable[[str], bool] = field(default=lambda _: False, repr=False)

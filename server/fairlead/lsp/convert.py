@@ -154,6 +154,18 @@ def evidence(found: Evidence) -> states.EvidenceWire:
             }
             for run in found.commands
         ],
+        "calls": [
+            {
+                "server": call.server,
+                "tool": call.tool,
+                "toolCallId": call.call_id,
+                "outcome": call.outcome,
+                "seconds": round(call.seconds, 1),
+                "effectsOutside": call.has_effects_outside,
+                "arguments": call.arguments,
+            }
+            for call in found.calls
+        ],
         "looks": found.looks,
         "tokens": found.tokens,
         "costUsd": found.cost if found.tokens else None,

@@ -80,12 +80,31 @@ class CommandRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call of a tool of a tool server (docs/mcp.md)."""
+
+    call_id: str
+    server: str
+    tool: str
+    outcome: Literal["answered", "failed", "unknown"]
+    """`failed`: the server answered with an error or ended. `unknown`: it was cancelled, or not answered in time."""
+    seconds: float
+    """0 if the outcome is unknown."""
+    has_effects_outside: bool
+    """Whether it can have effects outside of the workspace, which nobody reviews."""
+    arguments: str = ""
+    """As JSON on one line, and cut; empty if it has no effects outside."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """The recorded work on one step."""
 
     files: tuple[str, ...] = ()
     """The absolute paths of the files that its tool calls changed, including the proposed changes of its commands."""
     commands: tuple[CommandRun, ...] = ()
+    """In the order in which they ended."""
+    calls: tuple[ServerCall, ...] = ()
     """In the order in which they ended."""
     looks: int = 0
     """The number of reads and searches."""
@@ -102,7 +121,7 @@ class Evidence:
     @property
     def empty(self) -> bool:
         """Whether nothing was done."""
-        return not (self.files or self.commands or self.looks)
+        return not (self.files or self.commands or self.calls or self.looks)
 
 
 @dataclass(frozen=True)
@@ -129,6 +148,11 @@ class Record:
         """The record with a command that ran in a step."""
         old = self.of(step)
         return self._with(step, replace(old, commands=(*old.commands, run)))
+
+    def with_call(self, step: str, call: ServerCall) -> "Record":
+        """The record with a call of a tool server in a step."""
+        old = self.of(step)
+        return self._with(step, replace(old, calls=(*old.calls, call)))
 
     def with_look(self, step: str) -> "Record":
         """The record with one more read or search in a step."""

@@ -94,9 +94,9 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
         later = next((run for run in runs if _state(run) >= evidence.changed_at), None)
         if later is not None and not later.failed:
             return _passed([later], changed_since)
-    if evidence.files or evidence.commands:
+    if evidence.files or evidence.commands or any(call.has_effects_outside for call in evidence.calls):
         return Support("unverified")
-    return Support("looked" if evidence.looks else "noEvidence")
+    return Support("looked" if evidence.looks or evidence.calls else "noEvidence")
 
 
 def _latest_covering(verification: Verification, runs: Sequence[CommandRun]) -> CommandRun | None:

@@ -28,6 +28,22 @@ class EvidenceCommandWire(TypedDict):
     """It is a check that ran on the files without the proposals."""
 
 
+class EvidenceCallWire(TypedDict):
+    """A call of a tool of a tool server for a step."""
+
+    server: str
+    tool: str
+    toolCallId: str
+    outcome: Literal["answered", "failed", "unknown"]
+    """`failed`: the server answered with an error or ended. `unknown`: it was cancelled, or not answered in time."""
+    seconds: float
+    """0 if the outcome is unknown."""
+    effectsOutside: bool
+    """It can have effects outside of the workspace, which nobody reviews."""
+    arguments: str
+    """As JSON on one line, cut; `""` if it has no effects outside."""
+
+
 class EvidenceWire(TypedDict):
     """What was done for a step, or outside of the steps."""
 
@@ -35,6 +51,8 @@ class EvidenceWire(TypedDict):
     """URIs of the changed files."""
     commands: list[EvidenceCommandWire]
     """The commands that ended, in order."""
+    calls: list[EvidenceCallWire]
+    """The calls of tool servers that ended, in order."""
     looks: int
     """The number of reads and searches."""
     tokens: int

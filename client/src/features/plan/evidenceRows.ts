@@ -2,9 +2,10 @@
 
 import { t } from "@vscode/l10n";
 import { duration } from "../../ui/format";
+import type { Appearance } from "../../ui/row";
 import type { PlanRow } from "../../ui/stepRow";
 import type { CommandStarted } from "../../wire/protocol";
-import type { Diagnostic, EvidenceCommand } from "../../wire/protocolStates";
+import type { Diagnostic, EvidenceCall, EvidenceCommand } from "../../wire/protocolStates";
 import { errorCount, problemLines } from "../../ui/problemTexts";
 
 /**
@@ -71,6 +72,40 @@ function spokenEnd(command: string, stopped: boolean, exitCode: number | null): 
   if (exitCode === 0) return t("{0}, succeeded", command);
   return exitCode === null ? t("{0}, did not finish", command) : t("{0}, failed with exit code {1}", command, exitCode);
 }
+
+/** The row of a call of a tool server. `parent` and `index` as in `commandRow`. */
+export function callRow(
+  parent: string,
+  { server, tool, outcome, seconds, effectsOutside, arguments: given }: EvidenceCall,
+  index: number,
+): PlanRow {
+  const label = `${server}: ${tool}`;
+  const outside = effectsOutside ? t("effects outside") : "";
+  const { icon, color, word } = OUTCOMES[outcome];
+  const took = seconds < 0.1 ? "" : duration(seconds);
+  return {
+    id: `${parent} call ${index}`,
+    label,
+    description: [outside, word, took].filter(Boolean).join(" · "),
+    tooltip: [
+      label,
+      given,
+      [word, took].filter(Boolean).join(", "),
+      effectsOutside ? t("It can have effects outside of the workspace, which nobody reviews.") : "",
+    ]
+      .filter(Boolean)
+      .join("\n"),
+    icon,
+    color,
+    screenReaderLabel: [label, outside, word].filter(Boolean).join(", "),
+  };
+}
+
+const OUTCOMES: Readonly<Record<EvidenceCall["outcome"], Appearance>> = {
+  answered: { icon: "check", color: "charts.green", word: t("answered") },
+  failed: { icon: "error", color: "charts.red", word: t("failed") },
+  unknown: { icon: "question", color: "descriptionForeground", word: t("outcome unknown") },
+};
 
 /** The row of a running command. Shows the handle of a background command, which the agent uses too. */
 export function runningRow({ command, handle: given, check, toolCallId }: CommandStarted): PlanRow {

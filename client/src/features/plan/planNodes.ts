@@ -1,7 +1,7 @@
 // The nodes of the Plan view: what waits for the user, the steps, and their evidence. Pure.
 
 import { t } from "@vscode/l10n";
-import { runningRow, commandRow, fileRow } from "./evidenceRows";
+import { callRow, commandRow, fileRow, runningRow } from "./evidenceRows";
 import { goRow, inferredRow, inferredStepRow, otherRow, outsideRow, pauseRow, retryRow, waitRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../../wire/protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../../wire/protocolStates";
@@ -51,6 +51,12 @@ export interface RunningNode {
   readonly row: PlanRow;
 }
 
+/** A call of a tool server that has ended. */
+interface CallNode {
+  readonly kind: "call";
+  readonly row: PlanRow;
+}
+
 /** Work that was done while no step was in progress. */
 interface OutsideNode {
   readonly kind: "outside";
@@ -82,6 +88,7 @@ export type PlanNode =
   | OutsideNode
   | CommandNode
   | RunningNode
+  | CallNode
   | InferredNode
   | WaitingNode
   | { readonly kind: "approval"; readonly approval: ApproveParams }
@@ -165,7 +172,7 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
     return node.steps.map((text, index) => ({ kind: "inferred", row: inferredStepRow(text, index), steps: [] }));
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
-  const { files, commands } = evidenceOf(node);
+  const { files, commands, calls } = evidenceOf(node);
   const fileNode = (uri: string): PlanNode => {
     const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
@@ -186,14 +193,15 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
       callId: command.toolCallId,
       row: commandRow(node.row.id, command, index),
     })),
+    ...calls.map((call, index): PlanNode => ({ kind: "call", row: callRow(node.row.id, call, index) })),
     ...(node.kind === "item" ? node.running.map(runningNode) : []),
   ];
 }
 
 /** Whether a node has rows below it. */
 export function hasChildren(node: StepNode | OutsideNode): boolean {
-  const { files, commands } = evidenceOf(node);
-  return files.length > 0 || commands.length > 0 || (node.kind === "item" && node.running.length > 0);
+  const { files, commands, calls } = evidenceOf(node);
+  return files.length + commands.length + calls.length > 0 || (node.kind === "item" && node.running.length > 0);
 }
 
 const runningNode = (command: CommandStarted): RunningNode => ({

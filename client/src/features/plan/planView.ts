@@ -92,6 +92,8 @@ export class PlanView extends StoreTree<PlanNode> {
         item.command = { command: "fairlead.showCommand", title: t("Open Output"), arguments: [node] };
         return item;
       }
+      case "call":
+        return planItem(node.row);
       case "inferred":
         return planItem(node.row, node.steps.length > 0 ? Collapsed : None);
     }

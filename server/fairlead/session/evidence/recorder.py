@@ -144,6 +144,8 @@ class Recorder:
             return
         if started.name == "todo" and not event.is_error:
             self._changes = self._commands = 0
+        if event.server_call is not None:
+            self._set_record(self.record.with_call(step, event.server_call))
         if event.is_error:
             return
         if started.kind in CHANGING_KINDS:
@@ -151,7 +153,7 @@ class Recorder:
             self._set_record(self._with_files(step, [*(each.path for each in started.locations), *event.paths]))
         elif started.kind in READING_KINDS:
             self._set_record(self.record.with_look(step))
-        if step == BEFORE and started.kind in (*CHANGING_KINDS, *READING_KINDS):
+        if step == BEFORE and (event.server_call or started.kind in (*CHANGING_KINDS, *READING_KINDS)):
             self._infer(started)
 
     def _with_files(self, step: str, paths: Iterable[str]) -> Record:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fairlead import __version__
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.messages.parts import Prompt
-from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence
+from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence, ServerCall
 from fairlead.plan.items import PlanItem
 from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE
 from fairlead.session.record.document import (
@@ -21,6 +21,7 @@ from fairlead.session.record.document import (
     RanCommand,
     SessionRecord,
     Step,
+    ToolCall,
     Verification,
     Work,
     WorkOutside,
@@ -123,6 +124,7 @@ class _Creator:
             seconds=round(sum(part.seconds for part in parts), 3),
             tokens=round(cost.tokens),
             cost_usd=cost.usd,
+            calls=tuple(_tool_call(call) for part in parts for call in part.calls),
         )
 
     def _changes(self) -> Iterator[Change]:
@@ -199,6 +201,12 @@ def _file_content(digest: str) -> FileContent | None:
 
 def _planned_item(item: PlanItem) -> PlannedItem:
     return PlannedItem(item.id, item.content, item.status, item.check, item.held, item.marked)
+
+
+def _tool_call(call: ServerCall) -> ToolCall:
+    return ToolCall(
+        call.server, call.tool, call.outcome, round(call.seconds, 3), call.has_effects_outside, call.arguments
+    )
 
 
 def _ran_command(run: CommandRun) -> RanCommand:

@@ -94,6 +94,21 @@ class RanCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool of a tool server (docs/mcp.md)."""
+
+    server: str
+    tool: str
+    outcome: Literal["answered", "failed", "unknown"]
+    """`failed`: the server answered with an error or ended. `unknown`: it was cancelled, or not answered in time."""
+    seconds: float
+    effects_outside: bool
+    """Whether it could have effects outside of the workspace, which nobody reviewed."""
+    arguments: str
+    """As JSON on one line, cut; empty if it had no effects outside."""
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """The work recorded for one step, outside of all steps, or in the whole session."""
 
@@ -106,6 +121,8 @@ class Work:
     tokens: int
     cost_usd: float | None
     """None: unknown, or no tokens were used."""
+    calls: tuple[ToolCall, ...] = ()
+    """In the order in which they ended. Older records have none."""
 
 
 @dataclass(frozen=True, slots=True)

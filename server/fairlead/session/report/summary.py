@@ -11,7 +11,7 @@ from pathlib import Path
 from fairlead.display import count_of
 from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
-from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Record, ServerCall
 from fairlead.plan.history import PlanVersion, not_undone
 from fairlead.plan.verification import Support, VerificationStatus
 from fairlead.sentences import Phrase, Sentence, english, phrase
@@ -101,6 +101,7 @@ def short_record(state: SessionState, support_by_item: Supports) -> tuple[Phrase
         _steps(done, total),
         _files(review_outcomes(state.changes, state.decisions)),
         _commands(len(commands), failed),
+        _calls_outside(state.record),
         _cost(cost_of(state.record.by_step.values())),
     ]
     line = _joined(", ", [fact for fact in facts if fact])
@@ -123,6 +124,7 @@ def record_page(state: SessionState, roots: Roots, support_by_item: Supports) ->
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
             where = " without the change" if run.without_changes is not None else ""
             lines.append(f"  - Ran {_quoted(run.command)}{where}: {ended}, {run.seconds:.1f} s")
+        lines += (f"  - {_call_in_words(call)}" for call in part.evidence.calls)
     cost = _money(cost_of(state.record.by_step.values()))
     lines += ["", f"Cost: {cost}{_shares(state)}"] if cost else []
     return "\n".join(lines) + "\n"
@@ -139,6 +141,13 @@ def _in_words(support: Support, roots: Roots) -> str:
         flaky += f": {_quoted(support.command)} passes only with ignored files of this session: {names}"
     errors = f": {count_of(support.new_errors, 'new error')}" if support.new_errors else ""
     return STATUS_TEXTS[support.status] + command + failed + changed + flaky + errors
+
+
+def _call_in_words(call: ServerCall) -> str:
+    outside = " with effects outside of the workspace" if call.has_effects_outside else ""
+    given = f" {code_span(call.arguments)}" if call.arguments else ""
+    ended = "outcome unknown" if call.outcome == "unknown" else f"{call.outcome}, {call.seconds:.1f} s"
+    return f"Called {code_span(call.tool)} of {code_span(call.server)}{outside}{given}: {ended}"
 
 
 def _quoted(command: str) -> str:
@@ -246,6 +255,14 @@ def _commands(count: int, failed: int) -> list[Phrase]:
         return []
     said = phrase("", Sentence("1 command") if count == 1 else Sentence("{0} commands", count))
     return [said, phrase(" (", Sentence("{0} failed", failed)), phrase(")")] if failed else [said]
+
+
+def _calls_outside(record: Record) -> list[Phrase]:
+    count = sum(call.has_effects_outside for part in record.by_step.values() for call in part.calls)
+    if not count:
+        return []
+    many = Sentence("{0} calls with effects outside", count)
+    return [phrase("", Sentence("1 call with effects outside") if count == 1 else many)]
 
 
 def _cost(cost: Cost) -> list[Phrase]:
