@@ -33,8 +33,8 @@ def read(kind: type[T], value: Any, path: str) -> T:
     None. A required field whose type includes None may be absent. An empty list counts as an empty object, because Lua
     cannot distinguish the two.
 
-    A dataclass is what Fairlead wrote (`to_json`): its fields have their names in camelCase. Each is present; one with a
-    default may be missing, because an older version did not have it.
+    A dataclass is what Fairlead wrote (`to_json`): its fields have their names in camelCase. Each is present; one with
+    a default may be missing, because an older version did not have it.
 
     Args:
         path: the name of the value in the messages; "" if only the names of its fields are wanted.

@@ -12,7 +12,7 @@ from fairlead.edits.origins import Author
 from fairlead.edits.undo import Decision, FileDecision, RemovedFolder
 from fairlead.messages.parts import Image, Note, Result
 from fairlead.plan import PlanError, TodoManager
-from fairlead.plan.evidence import CommandRun
+from fairlead.plan.evidence import CommandRun, ServerCall
 from fairlead.plan.ops import PlanOp
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.rewind import conversation_rewound, rewound
@@ -104,9 +104,10 @@ def planning(contents: list[str]) -> Change:
 
 def recording(place: str, text: str) -> Change:
     run = CommandRun("call-1", text, 0, 0.5)
+    call = ServerCall("call-2", text, text, "failed", 0.5, True, text)
     return lambda state: replace(
         state,
-        record=state.record.with_file(place, text).with_command(place, run),
+        record=state.record.with_file(place, text).with_command(place, run).with_call(place, call),
         inferred=(*state.inferred, Inferred("look", text)),
     )
 
