@@ -60,6 +60,7 @@ export const JOURNEYS = {
   budget: { options: pauseOptions, play: pauseAtBudget },
   sessions: { options: sessionsOptions, play: useSessions },
   models: { options: modelsOptions, play: chooseModels },
+  "tool-server": { options: toolServerOptions, play: reviewToolServer },
 };
 
 async function readExtensionPage({ page, take }) {
@@ -557,4 +558,67 @@ async function chooseModels({ page, take, command, conversation, text }) {
   await conversation(".card button", use).waitFor();
   await page.rows("Plan", (rows) => rows.some(({ label }) => label === use));
   await take("8-unknown");
+}
+
+const PRICES = "TEA = 2.5\nCOFFEE = 3.0\n\n\ndef total(count):\n    return count * TEA\n\n\nTAX = 0\n";
+const PRICES_TEST = `import unittest
+from prices import total
+
+
+class Prices(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(total(3.333), 8.33)
+`;
+const PRICES_CHECK = "python3 -m unittest test_prices.py";
+
+/** A server from npm that its user knows: it edits two files, as it would on the disk. */
+function toolServerOptions() {
+  const change = (file, ...edits) => ({
+    files__edit_file: { path: file, edits: edits.map(([oldText, newText]) => ({ oldText, newText })) },
+  });
+  const step = (status) => plan(["Round the prices", status, "Rounding the prices", PRICES_CHECK]);
+  const replay = recording(
+    {
+      text: "The server `files` can edit both files.",
+      calls: [
+        step("in_progress"),
+        change("prices.py", ["return count * TEA", "return round(count * TEA, 2)"], ["TAX = 0", "TAX = 0.07"]),
+        change("README.md", ["Prices", "Prices, rounded to cents"]),
+      ],
+    },
+    { calls: [step("completed")] },
+    { text: PROPOSED },
+  );
+  const files = { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "${workspaceFolder}"] };
+  return {
+    workspace: { "prices.py": PRICES, "README.md": "# Prices\n", "test_prices.py": PRICES_TEST },
+    settings: { "fairlead.replay": replay, "fairlead.mcpServers": { files } },
+  };
+}
+
+async function reviewToolServer({ page, workspace, take, command, conversation, text, plan: view, changes }) {
+  const onDisk = (file) => fs.readFileSync(path.join(workspace, file), "utf8");
+  await startTask({ page, command }, "Round the prices with the tool server");
+  await command("Show Conversation");
+  await conversation(".card button", text("Allow")).waitFor();
+  await take("1-install");
+  await conversation(".card button", text("Allow")).click();
+  await conversation(".answer", PROPOSED).waitFor();
+  await page.rows(changes, (rows) => rows.length > 3);
+  await command("Show Tool Servers");
+  if (onDisk("prices.py") !== PRICES || onDisk("README.md") !== "# Prices\n") throw new Error("the disk changed");
+  await conversation(".entry summary, .entry .title", "files: Edit File").click();
+  await page.openFile("prices.py");
+  await page.page.locator(".review-widget", { hasText: "TAX = 0.07" }).waitFor();
+  await take("2-proposed");
+  await page.editorFocus();
+  await page.press("Alt+j");
+  await page.press("Alt+y");
+  await page.until(
+    "one change accepted",
+    () => onDisk("prices.py") === PRICES.replace("count * TEA", "round(count * TEA, 2)"),
+  );
+  await take("3-accepted");
+  await page.rows(view, (rows) => rows.some(({ description }) => description.includes(text("proved"))));
+  await take("4-proved");
 }
