@@ -147,6 +147,15 @@ editorTest(
   },
 );
 
+editorTest("a call unfolds to what it changed, which can be accepted there", async ({ page, workspace }) => {
+  await page.webview().locator("summary", { hasText: "files: write (path: b.txt, text: two new)" }).click();
+  const change = page.webview().locator(".change", { hasText: "b.txt · Line 2" });
+  await change.locator(".added", { hasText: "new" }).waitFor();
+  await picture(page, "tool-servers-change");
+  await change.getByRole("button", { name: /^Accept/ }).click();
+  await page.until("b.txt", () => fs.readFileSync(path.join(workspace, "b.txt"), "utf8") === "two\nnew\n");
+});
+
 editorTest(
   "a server that the workspace defines starts only after a question with its whole command",
   async ({ page, workspace }) => {

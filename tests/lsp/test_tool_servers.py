@@ -150,6 +150,10 @@ async def test_calls_are_evidence_and_in_the_record(workspace: Path, replay: Cal
         result = await client.run()
         items = {item["content"]: item for item in client.last("agent/plan")["items"]}
         assert {name: item["verification"] for name, item in items.items()} == {"Read": "looked", "Send": "unverified"}
+        titles = [event["title"] for event in client.all("agent/event") if event["kind"] == "tool_started"]
+        assert "files: say (text: hello)" in titles
+        texts = [event["text"] for event in client.all("agent/event") if event["kind"] == "tool_finished"]
+        assert "hello" in texts  # the user does not see the tags that the model reads
         [said] = items["Read"]["evidence"]["calls"]
         assert (said["server"], said["tool"], said["outcome"]) == ("files", "say", "answered")
         assert (said["effectsOutside"], said["arguments"]) == (False, "")

@@ -1140,7 +1140,7 @@ export interface ToolFinished extends EventHead {
   readonly kind: "tool_finished";
   readonly toolCallId: string;
   readonly isError: boolean;
-  /** What the model reads. */
+  /** What the model reads, without the tags around the answer of a tool server. */
   readonly text: string;
   /** Set if the call rewrote the plan. */
   readonly planUpdate: PlanUpdate | null;

@@ -11,6 +11,7 @@ from fairlead.lsp.convert_checks import check_event
 from fairlead.plan.render import PlanUpdate, item_text
 from fairlead.sentences import Phrase, Sentence, english
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
+from fairlead.tool_servers.results import without_tags
 from fairlead.wire import events as wire_events
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
@@ -107,7 +108,7 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
                 "kind": "tool_finished",
                 "toolCallId": call_id,
                 "isError": is_error,
-                "text": text,
+                "text": without_tags(text),
                 "planUpdate": plan_update(update),
                 "shown": wire_sentence(Sentence(*shown)) if shown else None,
             }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_IMAGES = 10
 _MAX_NAME = 200
 _TAG = "untrusted"
+_TAGGED = re.compile(rf'<{_TAG} source="[^"\n]*">\n(.*?)\n</{_TAG}>', re.DOTALL)
 _CLOSING = re.compile(rf"</(?=\s*{_TAG})", re.IGNORECASE)
 
 
@@ -43,6 +44,11 @@ def untrusted(text: str, source: str) -> str:
     """A text between tags that name its source. No text can end the tags early."""
     inner = _CLOSING.sub("<\\\\/", text)
     return f'<{_TAG} source="{shorten(source, _MAX_NAME).replace(chr(34), "")}">\n{inner}\n</{_TAG}>'
+
+
+def without_tags(text: str) -> str:
+    """A result as the user reads it: without the tags around the answer of a server."""
+    return _TAGGED.sub(r"\1", text, count=1)
 
 
 def _parts(block: Any, images: list[Image]) -> Iterator[str]:

@@ -90,7 +90,7 @@ class ServerTool:
         return "fetch" if self.read_only else "execute"
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
-        return _title(self._offered), ()
+        return _title(self._offered, input), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         return await _run(self._context, self._offered, input, call)
@@ -158,7 +158,8 @@ class CallFound:
 
     def describe(self, input: dict[str, Any]) -> tuple[str, tuple[Location, ...]]:
         offered = self._offered.get(input["name"])
-        return (_title(offered) if offered is not None else shorten(input["name"])), ()
+        given = fields_of(input.get("input"))
+        return (_title(offered, given) if offered is not None else shorten(input["name"])), ()
 
     async def run(self, input: dict[str, Any], call: RunningCall) -> str:
         offered = self._offered.get(input["name"])
@@ -176,8 +177,12 @@ def _spec(offered: OfferedTool) -> ToolSpec:
     return ToolSpec(offered.name, f"({escape_invisible(offered.server)}) {escape_invisible(about)}", given)
 
 
-def _title(offered: OfferedTool) -> Sentence:
-    return Sentence("{0}: {1}", shorten(offered.server), shorten(offered.tool.title or offered.tool.name))
+def _title(offered: OfferedTool, input: dict[str, Any]) -> Sentence:
+    """Names the tool and its arguments, on one line."""
+    server, tool = shorten(offered.server), shorten(offered.tool.title or offered.tool.name)
+    texts = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in input.values())
+    given = shorten(", ".join(f"{name}: {text}" for name, text in zip(input, texts, strict=True)))
+    return Sentence("{0}: {1} ({2})", server, tool, given) if given else Sentence("{0}: {1}", server, tool)
 
 
 def _score(offered: OfferedTool, words: set[str]) -> int:

@@ -204,7 +204,7 @@ class ToolFinished(EventHead):
     toolCallId: str
     isError: bool
     text: str
-    """What the model reads."""
+    """What the model reads, without the tags around the answer of a tool server."""
     planUpdate: PlanUpdateWire | None
     """Set if the call rewrote the plan."""
     shown: TitleWire | None

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { cardsOf, objectIds, type Card } from "./cards";
 import type { ConversationActions } from "./conversationActions";
 import { chooseFiles } from "./attachments";
-import { changeViews, fileOfEntry, type Changes } from "./changeViews";
+import { changeViews, filesOfCall, type Changes } from "./changeViews";
 import { aboveTyped } from "./drafts";
 import { wholeText } from "./entryViews";
 import { parseIntention, type Intention, type StateView } from "./messages";
@@ -295,9 +295,11 @@ export class Conversation implements vscode.Disposable {
         return;
       case "decide": {
         const session = this.store.active;
-        const file = session && fileOfEntry(session, intention.entry);
+        const entry = session?.entries[intention.entry];
+        const files = session && entry?.kind === "tool" ? filesOfCall(session, entry) : [];
+        const file = files.find(({ uri }) => uri === intention.uri);
         // the change may have been decided elsewhere
-        if (!file) return;
+        if (!session || !file) return;
         const hunk = file.hunks.find(({ id }) => id === intention.change)?.id;
         if (intention.change !== "" && hunk === undefined) return;
         const target = hunk === undefined ? { uri: file.uri } : { uri: file.uri, hunk };
@@ -430,7 +432,7 @@ export class Conversation implements vscode.Disposable {
 
   private async postChanges(page: Page, entry: number): Promise<void> {
     const session = this.store.active;
-    const changes = session ? await changeViews(session, entry, this.changes) : [];
+    const changes = session ? await changeViews(session, entry, this.changes, relative) : [];
     if (session === this.store.active) post(page, { kind: "changes", entry, changes });
   }
 

@@ -1,6 +1,7 @@
 // Converts the entries of a conversation for the webview, which draws them. Pure.
 
 import { t } from "@vscode/l10n";
+import { filesOfCall } from "./changeViews";
 import type { EntryView, Place, ShownText, ToolState } from "./messages";
 import { stepRow } from "../../ui/stepRow";
 import { isWorking } from "../../state/waiting";
@@ -150,9 +151,13 @@ function toolView(tool: ToolEntry, session: Session): EntryView {
   const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
   const showsEnd = COMMAND_TOOLS.has(tool.name);
   const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
-  const hasChanges = tool.isEdit && state === "ok" && place !== null;
+  const hasChanges = state === "ok" && (tool.isEdit ? place !== null : changesFiles(tool, session));
   return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd, hasChanges };
 }
+
+/** Whether a call that is no edit has changed files, such as a command. */
+const changesFiles = (tool: ToolEntry, session: Session): boolean =>
+  tool.locations.length === 0 && filesOfCall(session, tool).length > 0;
 
 function stateOf({ refusal, outcome }: ToolEntry, failure: string): ToolState {
   if (refusal) return "refused";

@@ -58,6 +58,7 @@ export type EntryView =
 
 /** A proposed change below the call that made it. */
 export interface ChangeView {
+  readonly uri: string;
   /** The hunk; empty for a file that is decided as a whole. */
   readonly id: string;
   readonly title: string;
@@ -184,7 +185,13 @@ export type Intention =
   /** Send the changes that an entry proposed, now and whenever they change. */
   | { readonly kind: "showChanges"; readonly entry: number }
   /** Accept or reject a change of an entry. */
-  | { readonly kind: "decide"; readonly entry: number; readonly change: string; readonly isAccepted: boolean }
+  | {
+      readonly kind: "decide";
+      readonly entry: number;
+      readonly uri: string;
+      readonly change: string;
+      readonly isAccepted: boolean;
+    }
   /** List the user's messages, and scroll to the one that the user chooses. */
   | { readonly kind: "listMessages" }
   | { readonly kind: "press"; readonly card: string; readonly button: number }
@@ -251,7 +258,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   find: { request: isIndex, text: isText },
   reveal: { entry: isIndex },
   showChanges: { entry: isIndex },
-  decide: { entry: isIndex, change: isText, isAccepted: isFlag },
+  decide: { entry: isIndex, uri: isText, change: isText, isAccepted: isFlag },
   listMessages: {},
   press: { card: isText, button: isIndex },
   answer: { card: isText, text: isTypedText },

@@ -146,7 +146,7 @@ function toolPart(view: ToolView): HTMLElement {
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }
 
-function changePart({ id, title, isChangedLater, rows, omitted }: ChangeView): HTMLElement {
+function changePart({ uri, id, title, isChangedLater, rows, omitted }: ChangeView): HTMLElement {
   const code = preformatted("", title);
   code.append(
     ...rows.map(({ mark: side, parts: words }) => {
@@ -158,7 +158,7 @@ function changePart({ id, title, isChangedLater, rows, omitted }: ChangeView): H
   const bar = element("div", "bar", element("span", "", title), decision("accept", title), decision("reject", title));
   const later = isChangedLater ? [element("p", "note", t("A later call changed these lines too."))] : [];
   const change = element("div", "change", bar, ...later, code, ...more);
-  change.dataset.change = id;
+  Object.assign(change.dataset, { file: uri, change: id });
   return change;
 }
 

@@ -129,8 +129,8 @@ function onClick(event: MouseEvent): void {
   else if (action === "rewind" && entry !== undefined) send({ kind: "rewind", entry });
   else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
   else if ((action === "acceptChange" || action === "rejectChange") && entry !== undefined) {
-    const change = target.closest<HTMLElement>("[data-change]")?.dataset.change ?? "";
-    send({ kind: "decide", entry, change, isAccepted: action === "acceptChange" });
+    const { file = "", change = "" } = target.closest<HTMLElement>("[data-change]")?.dataset ?? {};
+    send({ kind: "decide", entry, uri: file, change, isAccepted: action === "acceptChange" });
   } else if (action === "earlier") log.showEarlier();
   else if (action === "edit" && entry !== undefined) send({ kind: "edit", entry });
   else if (action === "send") prompt.submit();
