@@ -1,7 +1,8 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `animation`, `walkthrough` or `icon`.
+// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `toolServers`, `animation`, `walkthrough` or `icon`.
 
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pythonEnvironment, root, venvProgram } from "./process.mjs";
@@ -16,7 +17,7 @@ const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
   const { only } = parseArgs({
-    options: { only: { type: "string", default: "stills,models,animation,walkthrough,icon" } },
+    options: { only: { type: "string", default: "stills,models,toolServers,animation,walkthrough,icon" } },
   }).values;
   await waitForAll(ensurePython(), ensureNode());
   await runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs")]);
@@ -25,6 +26,7 @@ await main(async () => {
   const wanted = only.split(",");
   for (const theme of wanted.includes("stills") ? ["dark", "light"] : []) await takeStills(theme);
   for (const theme of wanted.includes("models") ? ["dark", "light"] : []) await takeModels(theme);
+  if (wanted.includes("toolServers")) await takeToolServers();
   if (wanted.includes("animation")) await takeAnimation();
   if (wanted.includes("walkthrough")) await shrinkForWalkthrough();
   if (wanted.includes("icon")) await drawIcon();
@@ -111,6 +113,19 @@ async function takeModels(theme) {
   await page.page.mouse.move(600, 700);
   await page.screenshot(path.join(folder, `models-${theme}.png`));
   await close();
+}
+
+/** Takes the picture of what a tool server from npm has proposed, from the journey of `npm run looks`. */
+async function takeToolServers() {
+  const looks = fs.mkdtempSync(path.join(os.tmpdir(), "fairlead-looks-"));
+  const script = path.join(root, "scripts/looks/looks.mjs");
+  await runOrThrow(process.execPath, [script, "--only", "dark,light", "--journeys", "tool-server", looks]);
+  for (const theme of ["dark", "light"]) {
+    const taken = path.join(looks, `tool-server-2-proposed-${theme}.png`);
+    fs.copyFileSync(taken, path.join(folder, `tool-servers-${theme}.png`));
+    say(`  tool-servers-${theme}.png`);
+  }
+  fs.rmSync(looks, { recursive: true });
 }
 
 /** Copies the example's recording with a slower pace, so that each state can be pictured. Returns the path. */

@@ -180,9 +180,12 @@ def _spec(offered: OfferedTool) -> ToolSpec:
 def _title(offered: OfferedTool, input: dict[str, Any]) -> Sentence:
     """Names the tool and its arguments, on one line."""
     server, tool = shorten(offered.server), shorten(offered.tool.title or offered.tool.name)
-    texts = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in input.values())
-    given = shorten(", ".join(f"{name}: {text}" for name, text in zip(input, texts, strict=True)))
+    given = shorten(", ".join(f"{name}: {_brief(value)}" for name, value in input.items()))
     return Sentence("{0}: {1} ({2})", server, tool, given) if given else Sentence("{0}: {1}", server, tool)
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else "…" if isinstance(value, list | dict) else json.dumps(value)
 
 
 def _score(offered: OfferedTool, words: set[str]) -> int:
