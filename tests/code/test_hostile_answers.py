@@ -13,10 +13,13 @@ from fairlead.code.decode import problems, read_answer
 from fairlead.code.provider import NoAnswer
 from fairlead.code.queries import CodeQueries
 from fairlead.edits.origins import Author
+from fairlead.errors import ToolError
 from fairlead.lsp.documents import Documents
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
 from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.tool_servers.results import Answer
+from fairlead.tools.kept_results import KeptResults
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
@@ -124,13 +127,18 @@ def test_a_file_that_cannot_be_looked_at_is_skipped(workspace: Path) -> None:
     shutil.rmtree(workspace)  # most other programs cannot remove such a path
 
 
+async def no_resource(server: str, uri: str) -> Answer:
+    raise ToolError("There is no tool server.")
+
+
 async def test_a_secret_file_with_conflicts_is_omitted_from_the_changes(files: Files) -> None:
     """In Git's diff, a file with conflicts has a different header (`diff --cc`)."""
     diff = (
         "diff --git a/a.x b/a.x\n--- a/a.x\n+++ b/a.x\n@@ -1 +1 @@\n-a\n+b\n"
         "diff --cc .env\nindex 1,2..3\n--- a/.env\n+++ b/.env\n@@@ -1,1 -1,1 +1,5 @@@\n++KEY=s3cret\n"
     )
-    attached = await Attacher(files, None, None).attach([ContextItem(kind="changes", text=diff)])
+    attacher = Attacher(files, None, no_resource, KeptResults(), None)
+    attached = await attacher.attach([ContextItem(kind="changes", text=diff)])
     text = "".join(attached.contents)
     assert "a/a.x" in text
     assert "s3cret" not in text

@@ -80,7 +80,7 @@ async def main() -> None:
     secrets, key = Secrets(), key_of(definition, url)
     for count in range(MAX_SIGN_INS + 1):
         http = HttpStreams(url, {}, auth=SavedSignIn(secrets, key, definition))
-        connection = Connection(http.streams, lambda: None, elicit)
+        connection = Connection(http.streams, lambda _: None, elicit)
         try:
             await connection.open()
             await use(connection)

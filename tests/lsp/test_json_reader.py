@@ -56,7 +56,8 @@ WRONG: list[tuple[Any, Any, str]] = [
     (
         RunTaskParams,
         {"context": [{"kind": "x"}]},
-        'params.context[0].kind must be file, selection, problems, changes, terminal or image, not "x"',
+        "params.context[0].kind must be file, selection, problems, changes, terminal, image, serverPrompt or resource, "
+        'not "x"',
     ),
     (
         RunTaskParams,

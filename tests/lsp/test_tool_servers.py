@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.client import Client, Json, WireError
+from support.fake_api import FakeApi, Text, Turn
 from support.sandbox import needs_sandbox
 
 ALLOW = {"agent/approve": lambda _: {"option": "allow_once"}}
@@ -173,3 +174,37 @@ async def test_calls_are_evidence_and_in_the_record(workspace: Path, replay: Cal
             ("run", True),
             ("run", True),
         ]
+
+
+@pytest.mark.usefixtures("box")
+async def test_prompts_and_resources_become_the_context_of_a_run(connect: Callable[..., Client], storage: Path) -> None:
+    """The prompts of a server are known afterwards without a session. A refused prompt is an error."""
+    prompt = {"server": "files", "name": "explain", "arguments": {"path": "a.py"}}
+    with FakeApi([Turn((Text("Done."),))]) as api:
+        async with connect(api, settings=servers(files=("", {})), storage=storage) as client:
+            session = (await client.request("agent/sessions/create", {}))["sessionId"]
+            chosen = await client.request("agent/toolServers/prompt", {"sessionId": session, **prompt})
+            assert [item["kind"] for item in chosen["context"]] == ["serverPrompt", "image"]
+            [offer] = (await client.request("agent/toolServers/offers", {"sessionId": session}))["servers"]
+            assert offer["prompts"][0] == {
+                "name": "explain",
+                "description": "Explains a file.",
+                "arguments": [{"name": "path", "isRequired": True}, {"name": "style", "isRequired": False}],
+            }
+            note = {"uri": "note://today", "name": "today", "description": "What is on for today."}
+            assert offer["resources"][0] == note
+            resource = {"kind": "resource", "server": "files", "resource": "note://today"}
+            await client.run(sessionId=session, prompt="/files:explain a.py", context=[*chosen["context"], resource])
+            wrong = {"sessionId": session, **prompt, "name": "nothing"}
+            error = await client.error("agent/toolServers/prompt", wrong)
+            assert (error.code, error.message) == (
+                -32803,
+                "The prompt nothing of files was refused by its server: Unknown prompt: nothing",
+            )
+            [known] = (await client.request("agent/toolServers/offers", {}))["servers"]
+            assert known == {**offer, "resources": []}
+            [event] = client.events("context")
+        sent = str(api.requests[0].body["messages"])
+    assert event["title"].endswith("; Picture: files: explain, picture 1; files: note://today")
+    for text in ("Explain a.py.", "Buy milk.", "'type': 'image'"):
+        assert text in sent

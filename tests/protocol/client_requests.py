@@ -16,7 +16,8 @@ from fairlead.json_reader import to_json
 from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
-from fairlead.lsp.convert_tool_servers import tool_servers
+from fairlead.lsp.convert_tool_servers import offers, prompt_context, tool_servers
+from fairlead.messages.images import image_of
 from fairlead.models.common.models_list import ListedModel
 from fairlead.models.common.presets import ModelFacts
 from fairlead.models.common.prices import Price
@@ -30,6 +31,8 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.tool_servers.offers import ListedPrompt, ListedResource, Offer, PromptArgument
+from fairlead.tool_servers.results import Answer
 from fairlead.wire import protocol as wire
 from protocol.examples import (
     A_CHECK,
@@ -132,6 +135,8 @@ def requests() -> Iterator[Golden]:
             {"kind": "changes", "text": "diff --git a/setup.cfg b/setup.cfg\n"},
             {"kind": "terminal", "command": "npm test", "output": "失敗\r\n", "exitCode": 1},
             {"kind": "image", "name": "畫面 1.png", "data": "iVBORw0KGgo="},
+            {"kind": "serverPrompt", "server": "筆記", "name": "解釋", "text": "Explain src/問候.py."},
+            {"kind": "resource", "server": "筆記", "resource": "note://今天"},
         ],
         "editor": EDITOR,
         "workDoneToken": "run-1",
@@ -250,6 +255,14 @@ def _tool_servers() -> Iterator[Golden]:
     yield _answers("toolServers.list.result", wire.TOOL_SERVERS_LIST, stopped)
     yield _asks("toolServers.restart.params", wire.TOOL_SERVERS_RESTART, {"sessionId": SESSION, "server": "筆記"})
     yield _answers("toolServers.restart.result", wire.TOOL_SERVERS_RESTART, running)
+    prompt = ListedPrompt("解釋", "Explains a file.", (PromptArgument("檔案", True), PromptArgument("style", False)))
+    resource = ListedResource("note://今天", "today", "What is on for today.")
+    yield _asks("toolServers.offers.params", wire.TOOL_SERVERS_OFFERS, {"sessionId": SESSION})
+    yield _answers("toolServers.offers.result", wire.TOOL_SERVERS_OFFERS, offers([Offer("筆記", [prompt], [resource])]))
+    chosen = {"sessionId": SESSION, "server": "筆記", "name": "解釋", "arguments": {"檔案": "src/問候.py"}}
+    yield _asks("toolServers.prompt.params", wire.SERVER_PROMPT, chosen)
+    said = Answer("Explain src/問候.py.\n\n(A picture.)", [image_of("image/png", b"\x89PNG\r\n\x1a\n")], is_error=False)
+    yield _answers("toolServers.prompt.result", wire.SERVER_PROMPT, prompt_context("筆記", "解釋", said))
 
 
 def _checks() -> Iterator[Golden]:

@@ -133,6 +133,8 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         ContextItem(kind="changes", text="diff --git a/setup.cfg b/setup.cfg\n"),
         ContextItem(kind="terminal", text="失敗\r\n", name="npm test", exit_code=1),
         ContextItem(kind="image", name="畫面 1.png", data=b"\x89PNG\r\n\x1a\n"),
+        ContextItem(kind="serverPrompt", server="筆記", name="解釋", text="Explain src/問候.py."),
+        ContextItem(kind="resource", server="筆記", name="note://今天"),
     ]
     problem = Diagnostic(folder / "setup.cfg", 4, 3, "error", "沒有 “x”", "ruff")
     assert task.surroundings == Surroundings(

@@ -15,6 +15,7 @@ import type {
   ChosenModel,
   SessionList,
   ToolServers,
+  ServerOffers,
 } from "./protocolStates";
 
 export const method = {
@@ -52,6 +53,8 @@ export const method = {
   tryModel: "agent/models/try",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
+  toolServersOffers: "agent/toolServers/offers",
+  serverPrompt: "agent/toolServers/prompt",
   callTool: "agent/tools/call",
   logIn: "agent/toolServers/login",
   secrets: "agent/toolServers/secrets",
@@ -664,8 +667,25 @@ export interface ImageItem {
   readonly data: string;
 }
 
+/** What a prompt of a tool server says, as `agent/toolServers/prompt` answers it. */
+export interface ServerPromptItem {
+  readonly kind: "serverPrompt";
+  readonly server: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A resource of a tool server, which the server reads and starts if necessary. */
+export interface ResourceItem {
+  readonly kind: "resource";
+  readonly server: string;
+  /** The resource's own URI, of any scheme. */
+  readonly resource: string;
+}
+
 /** Something that the user names in a prompt. */
-export type ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem;
+export type ContextItem =
+  FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem | ServerPromptItem | ResourceItem;
 
 /** The number of problems in the open files, and the worst of them. */
 export interface EditorProblems {
@@ -960,6 +980,21 @@ export interface ToolServerParams {
   readonly sessionId: string;
   /** Its name. */
   readonly server: string;
+}
+
+export interface ServerPromptParams {
+  readonly sessionId: string;
+  /** Its name. */
+  readonly server: string;
+  /** The prompt's name. */
+  readonly name: string;
+  /** The values by the names of the arguments; without a value, an argument is left out. */
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+export interface ServerPromptResult {
+  /** What `agent/runTask` needs in its `context`: the text, and the prompt's pictures. */
+  readonly context: readonly (ServerPromptItem | ImageItem)[];
 }
 
 export interface TrustParams {
@@ -1320,6 +1355,8 @@ export interface ClientRequests {
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
+  readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };
+  readonly "agent/toolServers/prompt": { params: ServerPromptParams; result: ServerPromptResult };
 }
 
 export interface ClientNotifications {

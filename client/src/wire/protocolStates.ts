@@ -465,3 +465,41 @@ export interface ToolServers {
   /** In the order of their definitions. */
   readonly servers: readonly ToolServer[];
 }
+
+export interface PromptArgument {
+  readonly name: string;
+  readonly isRequired: boolean;
+}
+
+/** A prompt of a tool server, which the user can choose. All texts are the server's own. */
+export interface ServerPrompt {
+  readonly name: string;
+  /** May be `""`. */
+  readonly description: string;
+  /** In the server's order. */
+  readonly arguments: readonly PromptArgument[];
+}
+
+/** A resource of a tool server, which the user can mention. All texts are the server's own. */
+export interface ServerResource {
+  /** Of any scheme. */
+  readonly uri: string;
+  readonly name: string;
+  /** May be `""`. */
+  readonly description: string;
+}
+
+/** What a tool server offers to the user. */
+export interface ServerOffer {
+  /** Its name. */
+  readonly server: string;
+  /** Those that it had when it last ran; `[]` before its first start. */
+  readonly prompts: readonly ServerPrompt[];
+  /** `[]` unless it runs. */
+  readonly resources: readonly ServerResource[];
+}
+
+export interface ServerOffers {
+  /** Those that are not switched off, in the order of their definitions. */
+  readonly servers: readonly ServerOffer[];
+}

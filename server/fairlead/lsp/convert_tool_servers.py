@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.offers import Offer
+from fairlead.tool_servers.results import Answer
 from fairlead.tool_servers.status import ServerStatus
 from fairlead.tools.server_tools import tokens_of
-from fairlead.wire import states
+from fairlead.wire import params, states
 
 
 def tool_servers(session_id: str | None, statuses: Sequence[ServerStatus]) -> states.ToolServersWire:
@@ -40,3 +42,36 @@ def _tool(definition: Definition, tool: ListedTool) -> states.ServerToolWire:
         "tokens": tokens_of(definition.name, tool),
         "isEnabled": definition.is_enabled and tool.name not in definition.disabled_tools,
     }
+
+
+def offers(servers: Sequence[Offer]) -> states.ServerOffersWire:
+    """What the servers offer to the user."""
+    return {"servers": list(map(_offer, servers))}
+
+
+def _offer(offer: Offer) -> states.ServerOfferWire:
+    return {
+        "server": offer.server,
+        "prompts": [
+            {
+                "name": prompt.name,
+                "description": prompt.description,
+                "arguments": [{"name": each.name, "isRequired": each.is_required} for each in prompt.arguments],
+            }
+            for prompt in offer.prompts
+        ],
+        "resources": [
+            {"uri": resource.uri, "name": resource.name, "description": resource.description}
+            for resource in offer.resources
+        ],
+    }
+
+
+def prompt_context(server: str, name: str, answer: Answer) -> params.ServerPromptResult:
+    """What a prompt of a server says, as the context of a run."""
+    text: params.ServerPromptItem = {"kind": "serverPrompt", "server": server, "name": name, "text": answer.text}
+    images: list[params.ImageItem] = [
+        {"kind": "image", "name": f"{server}: {name}, picture {number}", "data": image.data}
+        for number, image in enumerate(answer.images, 1)
+    ]
+    return {"context": [text, *images]}

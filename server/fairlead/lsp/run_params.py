@@ -64,6 +64,10 @@ def _read_item(item: wire.ContextItem, where: str) -> ContextItem:
         return ContextItem(path, kind="problems")
     if "kind" in item and item["kind"] == "changes":
         return ContextItem(kind="changes", text=item["text"])
+    if "server" in item and "text" in item:
+        return ContextItem(kind="serverPrompt", server=item["server"], name=item["name"], text=item["text"])
+    if "resource" in item:
+        return ContextItem(kind="resource", server=item["server"], name=item["resource"])
     if "command" in item:
         code = item.get("exitCode")
         return ContextItem(kind="terminal", text=item["output"], name=item["command"], exit_code=code)

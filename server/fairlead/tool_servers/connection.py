@@ -7,21 +7,22 @@ import asyncio
 import importlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import fairlead
 from fairlead.display import shorten
 from fairlead.json_values import is_object
+from fairlead.tool_servers.offers import MAX_OFFERS, ListedPrompt, ListedResource, listed_prompt, listed_resource
 from fairlead.tool_servers.pipes import ServerFailed
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client._transport import TransportStreams
     from mcp.client.session import ClientRequestContext
-    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, GetPromptResult, ReadResourceResult
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +40,12 @@ _CLOSED = (
 )
 """What the SDK says with its code for a closed connection, which servers use for other errors."""
 
+Listed = Literal["tools", "prompts", "resources"]
+"""What a server lists."""
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 Elicit = Callable[["ElicitRequestParams"], Awaitable["ElicitResult"]]
 Transport = Callable[[], "AbstractAsyncContextManager[TransportStreams]"]
+_Each = TypeVar("_Each")
 
 
 NOT_INSTALLED = "the packages for tool servers are not installed; install fairlead[mcp]"
@@ -89,16 +93,16 @@ class Connection:
     def __init__(
         self,
         transport: Transport,
-        on_tools_changed: Callable[[], None],
+        on_changed: Callable[[Listed], None],
         elicit: Elicit,
     ) -> None:
         """
         Args:
             transport: opens the streams of messages.
-            on_tools_changed: called when the server says that its tools have changed.
+            on_changed: called when the server says that a list has changed.
             elicit: asks the user what the server wants to know.
         """
-        self._transport, self._on_tools_changed, self._elicit = transport, on_tools_changed, elicit
+        self._transport, self._on_changed, self._elicit = transport, on_changed, elicit
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._client: Client | None = None
@@ -148,21 +152,39 @@ class Connection:
         Raises:
             ServerFailed: it does not list them.
         """
-        found: list[ListedTool] = []
+        return await self._list("tools", _listed, MAX_TOOLS, seconds)
+
+    async def list_prompts(self, seconds: float = LIST_SECONDS) -> list[ListedPrompt]:
+        """The prompts that the server offers. Otherwise as `list_tools`."""
+        return await self._list("prompts", listed_prompt, MAX_OFFERS, seconds)
+
+    async def list_resources(self, seconds: float = LIST_SECONDS) -> list[ListedResource]:
+        """The resources that the server offers. Otherwise as `list_tools`."""
+        return await self._list("resources", listed_resource, MAX_OFFERS, seconds)
+
+    async def _list(
+        self, kind: Listed, convert: Callable[[Any], _Each | None], most: int, seconds: float
+    ) -> list[_Each]:
+        """All pages of a list, without what `convert` leaves out."""
+        found: list[_Each] = []
         try:
+            client = self._connected
+            if kind != "tools" and getattr(client.server_capabilities, kind) is None:
+                return []
+            list_page = getattr(client, f"list_{kind}")
             async with asyncio.timeout(seconds):
                 cursor = None
                 for _ in range(MAX_PAGES):
-                    page = await self._connected.list_tools(cursor=cursor, cache_mode="bypass")
-                    found += filter(None, map(_listed, page.tools))
+                    page = await list_page(cursor=cursor, cache_mode="bypass")
+                    found += [each for each in map(convert, getattr(page, kind)) if each is not None]
                     cursor = page.next_cursor
-                    if cursor is None or len(found) > MAX_TOOLS:
+                    if cursor is None or len(found) > most:
                         break
         except TimeoutError as error:
-            raise ServerFailed(f"it did not list its tools within {seconds:.0f} s") from error
+            raise ServerFailed(f"it did not list its {kind} within {seconds:.0f} s") from error
         except Exception as error:
-            raise ServerFailed(f"it did not list its tools: {reason_of(error)}") from error
-        return found[:MAX_TOOLS]
+            raise ServerFailed(f"it did not list its {kind}: {reason_of(error)}") from error
+        return found[:most]
 
     async def call(
         self, name: str, arguments: dict[str, Any], seconds: float, on_progress: Progress
@@ -177,17 +199,33 @@ class Connection:
             TimeoutError: it did not answer in time.
             ServerFailed: it ended, or answered what MCP does not allow.
         """
-        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  with the SDK
-        from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415
-
-        async with asyncio.timeout(seconds) as limit:
+        async with self._answering(seconds) as limit:
 
             async def progressed(progress: float, total: float | None, message: str | None) -> None:
                 limit.reschedule(asyncio.get_running_loop().time() + seconds)
                 await on_progress(progress, total, message)
 
+            return await self._connected.call_tool(name, arguments, progress_callback=progressed)
+
+    async def get_prompt(self, name: str, arguments: dict[str, str], seconds: float) -> "GetPromptResult":
+        """Gets a prompt with these values for its arguments. Otherwise as `call`."""
+        async with self._answering(seconds):
+            return await self._connected.get_prompt(name, arguments)
+
+    async def read_resource(self, uri: str, seconds: float) -> "ReadResourceResult":
+        """Reads a resource. Otherwise as `call`."""
+        async with self._answering(seconds):
+            return await self._connected.read_resource(uri, cache_mode="bypass")
+
+    @asynccontextmanager
+    async def _answering(self, seconds: float) -> AsyncGenerator[asyncio.Timeout]:
+        """Limits how long an answer may take, and replaces the errors of the SDK by those of `call`."""
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415  with the SDK
+        from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415
+
+        async with asyncio.timeout(seconds) as limit:
             try:
-                return await self._connected.call_tool(name, arguments, progress_callback=progressed)
+                yield limit
             except MCPError as error:
                 if error.code == CONNECTION_CLOSED and error.message in _CLOSED:
                     raise ServerFailed("it ended during the call") from error
@@ -231,19 +269,40 @@ class Connection:
             self._client = None
 
     async def _listen(self, client: "Client") -> None:
-        """Waits for changes of the tools, which servers of the newer revision do not announce otherwise."""
+        """Waits for changes of the lists, which servers of the newer revision do not announce otherwise."""
+        from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged  # noqa: PLC0415
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS  # noqa: PLC0415
 
-        tools = client.server_capabilities.tools
-        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and tools.list_changed:
+        able = client.server_capabilities
+        tools, prompts, resources = (
+            each is not None and bool(each.list_changed) for each in (able.tools, able.prompts, able.resources)
+        )
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS and (tools or prompts or resources):
             with suppress(Exception):  # without it, changes are noticed when the server starts again
-                async with client.listen(tools_list_changed=True) as changes:
-                    async for _ in changes:
-                        self._on_tools_changed()
+                async with client.listen(
+                    tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+                ) as changes:
+                    async for change in changes:
+                        match change:
+                            case ToolsListChanged():
+                                self._on_changed("tools")
+                            case PromptsListChanged():
+                                self._on_changed("prompts")
+                            case ResourcesListChanged():
+                                self._on_changed("resources")
+                            case _:
+                                pass
 
     async def _on_message(self, message: Any) -> None:
-        if getattr(message, "method", "") == "notifications/tools/list_changed":
-            self._on_tools_changed()
+        match getattr(message, "method", ""):
+            case "notifications/tools/list_changed":
+                self._on_changed("tools")
+            case "notifications/prompts/list_changed":
+                self._on_changed("prompts")
+            case "notifications/resources/list_changed":
+                self._on_changed("resources")
+            case _:
+                pass
 
     async def _on_elicit(self, context: "ClientRequestContext", params: "ElicitRequestParams") -> "ElicitResult":
         return await self._elicit(params)

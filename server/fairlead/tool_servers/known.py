@@ -1,4 +1,4 @@
-"""Remembers which tool servers the user has allowed, and what their tools were. One file for all workspaces.
+"""Remembers which tool servers the user has allowed, and what they offered. One file for all workspaces.
 
 If two processes write the file at the same time, what one of them remembers is lost, and the user is asked again.
 """
@@ -9,17 +9,19 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlead.json_reader import WrongValue, read, to_json
 from fairlead.json_values import fields_of, is_list
 from fairlead.tool_servers.connection import ListedTool
+from fairlead.tool_servers.offers import ListedPrompt
 from fairlead.workspace.replace_file import replace_file
 
 log = logging.getLogger(__name__)
 
 MAX_SERVERS = 500
 _MAX_BYTES = 50_000_000
+_Listed = TypeVar("_Listed", ListedTool, ListedPrompt)
 
 
 class KnownServers:
@@ -44,14 +46,24 @@ class KnownServers:
 
     def tools(self, digest: str) -> Sequence[ListedTool] | None:
         """The tools that the model may see; None if the server has not listed any yet."""
-        given = fields_of(self._read().get(digest)).get("tools")
-        try:
-            return [read(ListedTool, each, "") for each in given] if is_list(given) else None
-        except WrongValue:
-            return None
+        return self._listed(digest, "tools", ListedTool)
 
     def keep_tools(self, digest: str, tools: Sequence[ListedTool]) -> None:
         self._change(digest, {"tools": to_json(tools)})
+
+    def prompts(self, digest: str) -> Sequence[ListedPrompt]:
+        """The prompts that a server listed last."""
+        return self._listed(digest, "prompts", ListedPrompt) or ()
+
+    def keep_prompts(self, digest: str, prompts: Sequence[ListedPrompt]) -> None:
+        self._change(digest, {"prompts": to_json(prompts)})
+
+    def _listed(self, digest: str, field: str, kind: type[_Listed]) -> list[_Listed] | None:
+        given = fields_of(self._read().get(digest)).get(field)
+        try:
+            return [read(kind, each, "") for each in given] if is_list(given) else None
+        except WrongValue:
+            return None
 
     def forget(self, digest: str) -> None:
         self._change(digest, None)

@@ -290,7 +290,7 @@ async def sign_in(secrets: Secrets, key: str, definition: Definition, redirect: 
 
     auth = asking_sign_in(secrets, key, definition, redirect, asked)
     http = HttpStreams(definition.url, dict(definition.headers), auth=auth)
-    connection = Connection(http.streams, lambda: None, _decline)
+    connection = Connection(http.streams, lambda _: None, _decline)
     try:
         await connection.open(SIGN_IN_SECONDS)
         await connection.list_tools(SIGN_IN_SECONDS)

@@ -1,4 +1,4 @@
-"""Turns a tool's result into text and pictures for the model. The result is not trusted."""
+"""Turns what a tool server answers into text and pictures for the model. It is not trusted."""
 
 import json
 import re
@@ -12,13 +12,12 @@ from fairlead.messages.images import MAX_BYTES, TOO_LARGE, image_of, media_type
 from fairlead.messages.parts import Image
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, GetPromptResult, ReadResourceResult
 
 MAX_IMAGES = 10
 _MAX_NAME = 200
 _TAG = "untrusted"
 _TAGGED = re.compile(rf'<{_TAG} source="[^"\n]*">\n(.*?)\n</{_TAG}>', re.DOTALL)
-_CLOSING = re.compile(rf"</(?=\s*{_TAG})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,35 @@ def answer_of(result: "CallToolResult") -> Answer:
     return Answer("\n".join(parts), images, bool(result.is_error))
 
 
+def prompt_of(result: "GetPromptResult", server: str) -> Answer:
+    """The text of a prompt's messages. What they contain of resources is data: it is marked as untrusted."""
+    images: list[Image] = []
+    parts: list[str] = []
+    for message in result.messages:
+        block = message.content
+        text = "\n".join(_parts(block, images))
+        if block.type == "resource":
+            text = untrusted(text, f"{server}: {block.resource.uri}")
+        parts.append(text if message.role == "user" else f"(What you have answered:)\n{text}")
+    return Answer("\n\n".join(parts), images, is_error=False)
+
+
+def resource_of(result: "ReadResourceResult") -> Answer:
+    """What a resource contains."""
+    images: list[Image] = []
+    parts = [part for contents in result.contents for part in _resource(contents, images)]
+    return Answer("\n".join(parts), images, is_error=False)
+
+
 def untrusted(text: str, source: str) -> str:
+    """A text from outside, between tags that say so (`tagged`)."""
+    return tagged(_TAG, text, source)
+
+
+def tagged(tag: str, text: str, source: str) -> str:
     """A text between tags that name its source. No text can end the tags early."""
-    inner = _CLOSING.sub("<\\\\/", text)
-    return f'<{_TAG} source="{shorten(source, _MAX_NAME).replace(chr(34), "")}">\n{inner}\n</{_TAG}>'
+    inner = re.sub(rf"</(?=\s*{tag})", "<\\\\/", text, flags=re.IGNORECASE)
+    return f'<{tag} source="{shorten(source, _MAX_NAME).replace(chr(34), "")}">\n{inner}\n</{tag}>'
 
 
 def without_tags(text: str) -> str:

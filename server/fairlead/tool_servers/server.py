@@ -3,21 +3,22 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
 from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes, Entry
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.shell.services.seen_files import SeenFiles
-from fairlead.tool_servers.connection import START_SECONDS, Connection, ListedTool, Transport
+from fairlead.tool_servers.connection import START_SECONDS, Connection, Listed, ListedTool, Transport
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import MAX_QUESTIONS, Ask, elicited
+from fairlead.tool_servers.offers import ListedPrompt, ListedResource
 from fairlead.tool_servers.pipes import Output, ServerFailed
-from fairlead.tool_servers.results import Answer, answer_of
+from fairlead.tool_servers.results import Answer, answer_of, prompt_of, resource_of
 from fairlead.uncancelled import finish_uncancelled
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ MOVED = (
     "All that the server wrote since its last call is discarded, because it moved HEAD or the stash (git stash, "
     "switch, checkout, rebase). It was ended, and starts again at the next call. The proposals are unchanged."
 )
+OFFER_SECONDS = 3.0
+"""How long a list may take for which the user waits while typing."""
 MAX_PROGRESS = 200
 """How many reports of progress of one call the user sees."""
+
+_Found = TypeVar("_Found")
 
 
 class Folder(Protocol):
@@ -112,10 +117,13 @@ class RunningServer:
     ) -> None:
         self.definition, self.output = definition, output
         self._box, self._streams, self._propose, self._ask, self._on_use = box, streams, propose, ask, on_use
-        self.tools_changed = False
-        """Whether the server has said so since the last `list_tools`."""
+        self.changed: set[Listed] = {"prompts", "resources"}
+        """What has changed since it was listed; prompts and resources also before they were listed."""
         self.has_failed = False
-        self.connection = Connection(transport, self._note_tools_changed, self._elicit)
+        self.connection = Connection(transport, self.changed.add, self._elicit)
+        self._resources: Sequence[ListedResource] = ()
+        self._uses = 0
+        """How many callers wait for an answer."""
         self._calls: list[RunningCall] = []
         self._last_call: RunningCall | None = None
         self._questions = 0
@@ -128,7 +136,7 @@ class RunningServer:
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._calls)
+        return self._uses > 0
 
     async def open(self) -> None:
         """See `Connection.open`."""
@@ -137,10 +145,38 @@ class RunningServer:
 
     async def list_tools(self) -> list[ListedTool]:
         """See `Connection.list_tools`."""
+        return await self._list("tools", self.connection.list_tools())
+
+    async def list_prompts(self) -> list[ListedPrompt]:
+        """See `Connection.list_prompts`."""
+        return await self._list("prompts", self.connection.list_prompts(OFFER_SECONDS))
+
+    async def resources(self) -> Sequence[ListedResource]:
+        """Its resources, which are listed only if they have changed. See `Connection.list_resources`."""
+        if "resources" in self.changed:
+            self._resources = await self._list("resources", self.connection.list_resources(OFFER_SECONDS))
+        return self._resources
+
+    async def _list(self, kind: Listed, listing: Awaitable[_Found]) -> _Found:
         self._streams.expect()
-        self.tools_changed = False
-        with self._naming_reason():
-            return await self.connection.list_tools()
+        self.changed.discard(kind)  # before, because it may change meanwhile
+        try:
+            with self._naming_reason():
+                return await listing
+        except ServerFailed:
+            self.changed.add(kind)
+            raise
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> Answer:
+        """Gets a prompt. See `Connection.get_prompt`."""
+        async with self._reading():
+            result = await self.connection.get_prompt(name, arguments, self.definition.seconds)
+        return prompt_of(result, self.definition.name)
+
+    async def read(self, uri: str) -> Answer:
+        """Reads a resource. See `Connection.read_resource`."""
+        async with self._reading():
+            return resource_of(await self.connection.read_resource(uri, self.definition.seconds))
 
     async def call(
         self, tool: ListedTool, arguments: dict[str, Any], call: RunningCall
@@ -210,14 +246,31 @@ class RunningServer:
                 return ()
             return await self._propose(changes, call)
 
+    @contextlib.asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[None]:
+        """What the user asks the server for outside of a call, of the files as they are now."""
+        with self._in_use(), self._naming_reason():
+            await finish_uncancelled(self._show_files())
+            self._streams.expect()
+            yield
+
     @contextlib.contextmanager
     def _calling(self, call: RunningCall) -> Generator[None]:
-        self._calls.append(call)
-        self._questions = 0
+        with self._in_use():
+            self._calls.append(call)
+            self._questions = 0
+            try:
+                yield
+            finally:
+                self._calls.remove(call)
+
+    @contextlib.contextmanager
+    def _in_use(self) -> Generator[None]:
+        self._uses += 1
         try:
             yield
         finally:
-            self._calls.remove(call)
+            self._uses -= 1
             self._on_use(self)
 
     @contextlib.contextmanager
@@ -229,9 +282,6 @@ class RunningServer:
             if self._streams.failure is None:
                 raise
             raise self._streams.failure from error
-
-    def _note_tools_changed(self) -> None:
-        self.tools_changed = True
 
     def _progress_of(self, call: RunningCall) -> Callable[[float, float | None, str | None], Awaitable[None]]:
         reports = 0

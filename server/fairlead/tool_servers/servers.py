@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlead.agent.tool import RunningCall
 from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
@@ -24,6 +24,7 @@ from fairlead.tool_servers.inputs import NotEntered, entered_values
 from fairlead.tool_servers.known import KnownServers, tool_digest
 from fairlead.tool_servers.local import Workspace, data_folder, start_box
 from fairlead.tool_servers.names import tool_names
+from fairlead.tool_servers.offers import ListedResource, Offer
 from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnded
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
 from fairlead.tool_servers.results import Answer
@@ -34,6 +35,7 @@ from fairlead.tool_servers.status import ServerStatus, State
 from fairlead.tool_servers.variables import Values, expanded
 
 log = logging.getLogger(__name__)
+_Answered = TypeVar("_Answered")
 
 MAX_FAILURES = 3
 """How often a server may fail in a session before it is started only at the user's request."""
@@ -148,34 +150,48 @@ class ToolServers:
             ToolRefused, TimeoutError: as there.
             ToolError: the server does not work, or the user did not allow it or the changed tool.
         """
-        definition = self._definitions().get(offered.server)
-        if definition is None or not definition.is_enabled:
-            raise ToolError(f"The tool server {offered.server} is no longer there.")
-        state = self._state(definition)
-        try:
-            result = await self._call(definition, offered, arguments, call, may_repeat=True)
-        except SessionEnded:
-            result = await self._call(definition, offered, arguments, call, may_repeat=False)
-        state.failures = 0
-        return result
 
-    async def _call(
-        self,
-        definition: Definition,
-        offered: OfferedTool,
-        arguments: dict[str, Any],
-        call: RunningCall,
-        *,
-        may_repeat: bool,
-    ) -> tuple[Answer, Sequence[str]]:
-        """As `call`. Raises SessionEnded if the server did not read the call, and it may be repeated."""
+        async def ask(server: RunningServer) -> tuple[Answer, Sequence[str]]:
+            if "tools" in server.changed:
+                await self._learn_from(server)
+            self._check_offered(server.definition, offered)
+            return await server.call(offered.tool, arguments, call)
+
+        return await self._ask(offered.server, ask)
+
+    async def offers(self) -> Sequence[Offer]:
+        """What the servers offer to the user. Starts none, and lists again what has changed of those that run."""
+        definitions = [each for each in self._definitions().values() if each.is_enabled]
+        return await asyncio.gather(*(self._offer(each) for each in definitions))
+
+    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> Answer:
+        """What a prompt of a server says. Raises as `call`, but nothing is asked about its tools."""
+        return await self._ask(server, lambda running: running.prompt(name, arguments))
+
+    async def read(self, server: str, uri: str) -> Answer:
+        """Reads a resource of a server. Raises as `prompt`."""
+        return await self._ask(server, lambda running: running.read(uri))
+
+    async def _ask(self, name: str, ask: Callable[[RunningServer], Awaitable[_Answered]]) -> _Answered:
+        """Asks a server, and starts it if necessary. Once more if it did not read the question."""
+        definition = self._definitions().get(name)
+        if definition is None or not definition.is_enabled:
+            raise ToolError(f"The tool server {name} is no longer there.")
+        try:
+            answer = await self._ask_running(definition, ask, may_repeat=True)
+        except SessionEnded:
+            answer = await self._ask_running(definition, ask, may_repeat=False)
+        self._state(definition).failures = 0
+        return answer
+
+    async def _ask_running(
+        self, definition: Definition, ask: Callable[[RunningServer], Awaitable[_Answered]], *, may_repeat: bool
+    ) -> _Answered:
+        """As `_ask`. Raises SessionEnded if the server did not read the question, and it may be repeated."""
         state = self._state(definition)
         server = await self._running(definition)
         try:
-            if server.tools_changed:
-                await self._learn_from(server)
-            self._check_offered(definition, offered)
-            return await server.call(offered.tool, arguments, call)
+            return await ask(server)
         except ServerFailed as error:
             self._note_end(definition, state, server, error)
             await self._end(state)
@@ -229,7 +245,7 @@ class ToolServers:
         """Starts a server whose tools are not known, and asks about tools that have changed."""
         state = self._state(definition)
         is_known = self._known.tools(definition.digest) is not None
-        has_changed = state.running is not None and state.running.tools_changed
+        has_changed = state.running is not None and "tools" in state.running.changed
         if (is_known and not has_changed) or state.is_refused or state.failures >= MAX_FAILURES:
             return
         if self._needs_sign_in(state):
@@ -251,7 +267,22 @@ class ToolServers:
             self._known.keep_tools(definition.digest, found)
         elif before != found:  # some are gone
             self._known.keep_tools(definition.digest, found)
+        await self._learn_prompts(server)
         self._on_change()
+
+    async def _learn_prompts(self, server: RunningServer) -> None:
+        """Remembers the prompts of a running server if they have changed. If it does not list them, nothing is."""
+        if "prompts" in server.changed:
+            with contextlib.suppress(ServerFailed):
+                self._known.keep_prompts(server.definition.digest, await server.list_prompts())
+
+    async def _offer(self, definition: Definition) -> Offer:
+        server, resources = self._state(definition).running, list[ListedResource]()
+        if server is not None and server.is_running:
+            await self._learn_prompts(server)
+            with contextlib.suppress(ServerFailed):
+                resources = [*await server.resources()]
+        return Offer(definition.name, self._known.prompts(definition.digest), resources)
 
     def _check_offered(self, definition: Definition, offered: OfferedTool) -> None:
         """Raises ToolError if a tool is no longer what the model has seen."""

@@ -7,6 +7,7 @@ from typing import Literal
 from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
+from fairlead.tool_servers.offers import Offer
 
 State = Literal["disabled", "stopped", "starting", "running", "failed", "notAllowed", "signIn"]
 """`signIn`: the user must sign in to a remote server."""
@@ -32,3 +33,8 @@ def resting_statuses(definitions: Iterable[Definition], known: KnownServers) -> 
         ServerStatus(each, "stopped" if each.is_enabled else "disabled", "", "", known.tools(each.digest) or ())
         for each in definitions
     ]
+
+
+def resting_offers(definitions: Iterable[Definition], known: KnownServers) -> list[Offer]:
+    """What the servers of a workspace without a session offer."""
+    return [Offer(each.name, known.prompts(each.digest), ()) for each in definitions if each.is_enabled]

@@ -2,6 +2,8 @@
 
 from collections import OrderedDict
 
+from fairlead.display import count_of
+
 PREFIX = "tool-result:"
 MAX_KEPT_CHARS = 20_000_000
 """In all. The oldest are forgotten first."""
@@ -22,6 +24,13 @@ class KeptResults:
         while len(self._texts) > 1 and sum(map(len, self._texts.values())) > MAX_KEPT_CHARS:
             self._texts.popitem(last=False)
         return path
+
+    def shortened(self, text: str, limit: int) -> str:
+        """A text of at most `limit` characters as it is, else its beginning, with the path of the whole text."""
+        if len(text) <= limit:
+            return text
+        path, omitted = self.keep(text), count_of(len(text) - limit, "character")
+        return f"{text[:limit]}\n({omitted} more: read_file reads the whole text at the path {path}.)"
 
     def get(self, path: str) -> str | None:
         """The text at a path; None if there is none."""

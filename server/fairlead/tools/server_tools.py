@@ -12,7 +12,7 @@ from fairlead.agent.model import ToolSpec
 from fairlead.agent.schema import read_input
 from fairlead.agent.tool import Location, RunningCall, Tool, ToolKind
 from fairlead.agent.window import CHARS_PER_TOKEN
-from fairlead.display import count_of, escape_invisible, shorten
+from fairlead.display import escape_invisible, shorten
 from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.gate.gate import Gate
 from fairlead.gate.request import CallTool
@@ -220,15 +220,7 @@ async def _run(context: ServerToolsContext, offered: OfferedTool, input: dict[st
     outcome = "failed" if answer.is_error else "answered"
     call.server_call = replace(call.server_call, outcome=outcome, seconds=time.monotonic() - began)
     call.images = answer.images
-    text = "\n".join((untrusted(_shortened(answer.text, context.kept), source), *report))
+    text = "\n".join((untrusted(context.kept.shortened(answer.text, MAX_CHARS) or "(no output)", source), *report))
     if answer.is_error:
         raise VerbatimToolError(text)
     return text
-
-
-def _shortened(text: str, kept: KeptResults) -> str:
-    if len(text) <= MAX_CHARS:
-        return text or "(no output)"
-    path = kept.keep(text)
-    omitted = count_of(len(text) - MAX_CHARS, "character")
-    return f"{text[:MAX_CHARS]}\n({omitted} more: read_file reads the whole text at the path {path}.)"

@@ -45,6 +45,8 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.TRY_MODEL: (params.TryModelParams, wire.TryResult),
     wire.TOOL_SERVERS_LIST: (params.ToolServersParams, states.ToolServersWire),
     wire.TOOL_SERVERS_RESTART: (params.ToolServerParams, states.ToolServersWire),
+    wire.TOOL_SERVERS_OFFERS: (params.ToolServersParams, states.ServerOffersWire),
+    wire.SERVER_PROMPT: (params.ServerPromptParams, params.ServerPromptResult),
 }
 
 CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}

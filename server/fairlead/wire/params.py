@@ -170,7 +170,27 @@ class ImageItem(TypedDict):
     """Its bytes as base64."""
 
 
-ContextItem = FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem
+class ServerPromptItem(TypedDict):
+    """What a prompt of a tool server says, as `agent/toolServers/prompt` answers it."""
+
+    kind: Literal["serverPrompt"]
+    server: str
+    name: str
+    text: str
+
+
+class ResourceItem(TypedDict):
+    """A resource of a tool server, which the server reads and starts if necessary."""
+
+    kind: Literal["resource"]
+    server: str
+    resource: str
+    """The resource's own URI, of any scheme."""
+
+
+ContextItem = (
+    FileItem | SelectionItem | ProblemsItem | ChangesItem | TerminalItem | ImageItem | ServerPromptItem | ResourceItem
+)
 """Something that the user names in a prompt."""
 
 
@@ -479,6 +499,21 @@ class ToolServerParams(TypedDict):
     sessionId: str
     server: str
     """Its name."""
+
+
+class ServerPromptParams(TypedDict):
+    sessionId: str
+    server: str
+    """Its name."""
+    name: str
+    """The prompt's name."""
+    arguments: dict[str, str]
+    """The values by the names of the arguments; without a value, an argument is left out."""
+
+
+class ServerPromptResult(TypedDict):
+    context: list[ServerPromptItem | ImageItem]
+    """What `agent/runTask` needs in its `context`: the text, and the prompt's pictures."""
 
 
 class TrustParams(TypedDict):

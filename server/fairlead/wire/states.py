@@ -481,3 +481,44 @@ class ToolServersWire(TypedDict):
     """`null`: the servers that a new session would have."""
     servers: list[ToolServerWire]
     """In the order of their definitions."""
+
+
+class PromptArgumentWire(TypedDict):
+    name: str
+    isRequired: bool
+
+
+class ServerPromptWire(TypedDict):
+    """A prompt of a tool server, which the user can choose. All texts are the server's own."""
+
+    name: str
+    description: str
+    """May be `""`."""
+    arguments: list[PromptArgumentWire]
+    """In the server's order."""
+
+
+class ServerResourceWire(TypedDict):
+    """A resource of a tool server, which the user can mention. All texts are the server's own."""
+
+    uri: str
+    """Of any scheme."""
+    name: str
+    description: str
+    """May be `""`."""
+
+
+class ServerOfferWire(TypedDict):
+    """What a tool server offers to the user."""
+
+    server: str
+    """Its name."""
+    prompts: list[ServerPromptWire]
+    """Those that it had when it last ran; `[]` before its first start."""
+    resources: list[ServerResourceWire]
+    """`[]` unless it runs."""
+
+
+class ServerOffersWire(TypedDict):
+    servers: list[ServerOfferWire]
+    """Those that are not switched off, in the order of their definitions."""

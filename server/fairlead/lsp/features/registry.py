@@ -50,6 +50,8 @@ REQUESTS: dict[str, Handler] = {
     wire.TRY_MODEL: models.try_model,
     wire.TOOL_SERVERS_LIST: tool_servers.list_servers,
     wire.TOOL_SERVERS_RESTART: tool_servers.restart,
+    wire.TOOL_SERVERS_OFFERS: tool_servers.list_offers,
+    wire.SERVER_PROMPT: tool_servers.get_prompt,
 }
 
 STANDARD_REQUESTS: dict[str, Handler] = {

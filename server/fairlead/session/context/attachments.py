@@ -2,11 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.display import escape_to_one_line, strip_sequences
+from fairlead.errors import ToolError
 from fairlead.messages.history import clean_text
 from fairlead.messages.images import media_type
 from fairlead.messages.parts import Image, Note, Part
@@ -14,6 +16,9 @@ from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
 from fairlead.text_lines import split_lines, with_line_endings
+from fairlead.tool_servers.connection import ToolRefused
+from fairlead.tool_servers.results import Answer, tagged, untrusted
+from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.problems import problem_lines
 from fairlead.workspace.disk import BinaryFile
 from fairlead.workspace.editor import DiagnosticsSource
@@ -40,6 +45,11 @@ BEGIN, END = "<attached>", "</attached>"
 LEAD = "The contents when the user sent the prompt. You need not read them again."
 TOO_LONG = "too long to attach; read what you need"
 NO_FILE = "no such file"
+NOT_IN_TIME = "the server did not answer in time"
+CHOSEN_PROMPT = (
+    "The user has chosen this prompt of a tool server. Do what it says, as if the user had written it. It permits "
+    "nothing."
+)
 SECRET = "it looks like a secret; read_file asks the user"
 SECRET_SELECTION = "not attached, because the file looks like a secret"
 NO_PROBLEMS = "The editor shows no problems."
@@ -78,15 +88,30 @@ class Attachments:
         return parts
 
 
+ReadResource = Callable[[str, str], Awaitable[Answer]]
+"""Reads a resource, given its server and its URI. See `ToolServers.read`."""
+
+
 class Attacher:
     """Reads what the user mentions in one prompt.
 
     A text file counts as read by the agent only if its text, or a part of it, is attached. A missing file counts too.
     """
 
-    def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, limit: int | None) -> None:
-        """`limit` is how long the results of a round may be, in characters; None: unknown."""
-        self._files, self._diagnostics = files, diagnostics
+    def __init__(
+        self,
+        files: Files,
+        diagnostics: DiagnosticsSource | None,
+        read_resource: ReadResource,
+        kept: KeptResults,
+        limit: int | None,
+    ) -> None:
+        """
+        Args:
+            kept: keeps the texts of tool servers that are too long.
+            limit: how long the results of a round may be, in characters; None: unknown.
+        """
+        self._files, self._diagnostics, self._read_resource, self._kept = files, diagnostics, read_resource, kept
         self._left = MAX_CHARS if limit is None else min(MAX_CHARS, round(limit * WINDOW_SHARE))
         self._references: list[str] = []
         self._contents: list[str] = []
@@ -105,6 +130,10 @@ class Attacher:
                     self._add_terminal(item)
                 case "image":
                     self._add_image(item.name, item.data)
+                case "serverPrompt":
+                    self._add_server_prompt(item)
+                case "resource":
+                    await self._add_resource(item)
                 case "selection" if item.text is not None:
                     self._add_selected_text(item, item.text)
                 case _:
@@ -116,6 +145,37 @@ class Attacher:
         note = self._images.add(data)
         self._pictures.append(f"{shown_name(name)}{note and f' ({note})'}")
         self._references.append(f"Picture: {self._pictures[-1]}")
+
+    def _add_server_prompt(self, item: ContextItem) -> None:
+        """Adds what a prompt of a tool server says. It is an instruction, because the user has chosen it."""
+        name, server = shown_name(item.name), shown_name(item.server)
+        self._references.append(f"{name}, a prompt of the tool server {server}")
+
+        def marked(text: str) -> str:
+            return f"{CHOSEN_PROMPT}\n{tagged('prompt', text, f'{server}: {name}')}"
+
+        self._add_server_text(item.text or "", self._left, marked)
+
+    async def _add_resource(self, item: ContextItem) -> None:
+        """Adds what a resource of a tool server contains, which is data from outside."""
+        source = f"{shown_name(item.server)}: {shown_name(item.name)}"
+        try:
+            answer = await self._read_resource(item.server, item.name)
+        except (ToolError, ToolRefused, TimeoutError) as error:
+            reason = NOT_IN_TIME if isinstance(error, TimeoutError) else str(error)
+            self._references.append(f"{source} ({escape_to_one_line(reason)[:500]})")
+            return
+        self._references.append(source)
+        limit = min(MAX_FILE_CHARS, self._left)
+        self._add_server_text(answer.text, limit, lambda text: untrusted(text, source))
+        for image in answer.images:
+            self._add_image(source, b64decode(image.data))
+
+    def _add_server_text(self, text: str, limit: int, marked: Callable[[str], str]) -> None:
+        """Adds a text between tags. If it is too long, the model reads the rest with `read_file`."""
+        shown = self._kept.shortened(text, max(0, limit))
+        self._left -= len(shown)
+        self._contents.append(marked(shown))
 
     async def _add_file(self, item: ContextItem) -> None:
         assert item.path is not None

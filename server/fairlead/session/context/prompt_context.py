@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from fairlead.agent.events import ContextSent, Event
 from fairlead.messages.parts import Message, Note, Part
-from fairlead.session.context.attachments import Attacher
+from fairlead.session.context.attachments import Attacher, ReadResource
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import GitState, Surroundings, surroundings_note
+from fairlead.tools.kept_results import KeptResults
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
@@ -18,8 +19,16 @@ from fairlead.workspace.repositories import current_branch
 class PromptContext:
     """The context of a session's prompts."""
 
-    def __init__(self, files: Files, diagnostics: DiagnosticsSource | None, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        files: Files,
+        diagnostics: DiagnosticsSource | None,
+        read_resource: ReadResource,
+        kept: KeptResults,
+        emit: Callable[[Event], None],
+    ) -> None:
         self._files, self._diagnostics, self._emit = files, diagnostics, emit
+        self._read_resource, self._kept = read_resource, kept
         self._unreported: ContextSent | None = None
 
     async def collect(
@@ -36,7 +45,8 @@ class PromptContext:
                 branch is read from the repositories.
             limit: how long the results of a round may be, in characters; None: unknown.
         """
-        attached = await Attacher(self._files, self._diagnostics, limit).attach(items)
+        attacher = Attacher(self._files, self._diagnostics, self._read_resource, self._kept, limit)
+        attached = await attacher.attach(items)
         parts, titles = attached.parts, list(attached.references)
         if surroundings is not None:
             if surroundings.git is None:

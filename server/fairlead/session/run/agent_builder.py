@@ -72,8 +72,10 @@ class AgentBuilder:
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
-        self._prompt_context = PromptContext(self.files, self.context.diagnostics, self._emit)
         self._kept = KeptResults()
+        self._prompt_context = PromptContext(
+            self.files, self.context.diagnostics, self.tool_servers.read, self._kept, self._emit
+        )
 
     async def warm(self) -> None:
         """Connects to the model, so that the next run's first request is faster. Does nothing before the first run."""
