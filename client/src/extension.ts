@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import { NoticeActions } from "./features/questions/noticeActions";
 import { Approvals } from "./features/questions/approvals";
 import { Conversation } from "./features/conversation/conversation";
+import { ServerOffers } from "./context/serverOffers";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
 import { ReviewCursor } from "./features/review/cursor";
@@ -120,15 +121,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const inlineChanges = new InlineChanges(store, agent);
   const cursor = new ReviewCursor(store, review, diffs, inlineChanges, (uri) => approvals.confirm(uri));
   const sessions = new Sessions(store, agent, runs);
-  const conversationActions = new ConversationActions(store, {
+  const features = {
     notices: noticeActions,
     questions,
     approvals,
     runs,
     sessions,
     diffs,
-  });
-  const promptBox = new PromptBox(context.workspaceState, warm);
+  };
+  const serverOffers = new ServerOffers(agent);
+  const conversationActions = new ConversationActions(store, features, () => serverOffers.of(store.active?.id));
+  const promptBox = new PromptBox(context.workspaceState, () => serverOffers.soon(store.active?.id), warm);
   const rewinds = new Rewinds(
     store,
     agent,

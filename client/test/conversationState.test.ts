@@ -6,7 +6,7 @@ import { cardsOf, cardView, objectIds, type Card } from "../src/features/convers
 import { EntryFeed, PAGE_SIZE } from "../src/features/conversation/entryFeed";
 import { parseIntention, type CardView } from "../src/features/conversation/messages";
 import { entriesWith, recallable } from "../src/features/conversation/navigation";
-import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
+import { isSlashBeginning, parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
 import { stateView } from "../src/features/conversation/stateView";
 import { exampleTasks } from "../src/features/conversation/exampleTasks";
@@ -456,29 +456,81 @@ test("a new session shows nothing until a task begins, even while events of othe
 
 test("a slash at the start begins a command or a path", () => {
   const task = (text: string, mode?: string, isNew = false): object => ({ kind: "task", text, mode, isNew });
-  assert.deepEqual(parseSent("  do it\nnow "), task("do it\nnow"));
-  assert.deepEqual(parseSent("/plan do it\nnow"), task("do it\nnow", "plan"));
-  assert.deepEqual(parseSent("/new do it"), task("do it", "agent", true));
-  assert.deepEqual(parseSent("/usr/bin is full"), task("/usr/bin is full"));
-  for (const unknown of ["/unknown x", "/newDo it"])
-    assert.match(String(Object.values(parseSent(unknown))[1]), /^There is no command \/(unknown|newDo)\./);
-  assert.deepEqual(parseSent("/new"), { kind: "command", command: "fairlead.newSession" });
-  assert.deepEqual(parseSent("/plan "), { kind: "unclear", problem: "Write the task after /plan." });
-  assert.deepEqual(parseSent("/review"), { kind: "command", command: "fairlead.reviewAll" });
-  assert.deepEqual(parseSent("/review all"), {
+  assert.deepEqual(parseSent("  do it\nnow ", []), task("do it\nnow"));
+  assert.deepEqual(parseSent("/plan do it\nnow", []), task("do it\nnow", "plan"));
+  assert.deepEqual(parseSent("/new do it", []), task("do it", "agent", true));
+  assert.deepEqual(parseSent("/usr/bin is full", []), task("/usr/bin is full"));
+  for (const unknown of ["/unknown x", "/newDo it"]) {
+    const sent = parseSent(unknown, []);
+    assert.match(sent.kind === "unclear" ? sent.problem : "", /^There is no command \/(unknown|newDo)\./);
+  }
+  assert.deepEqual(parseSent("/new", []), { kind: "command", command: "fairlead.newSession" });
+  assert.deepEqual(parseSent("/plan ", []), { kind: "unclear", problem: "Write the task after /plan." });
+  assert.deepEqual(parseSent("/review", []), { kind: "command", command: "fairlead.reviewAll" });
+  assert.deepEqual(parseSent("/review all", []), {
     kind: "unclear",
     problem: "/review takes no text. To send this as a task, begin it with another word.",
   });
-  assert.deepEqual(
-    slashCompletions("/pl")?.map(({ text }) => text),
-    ["/plan "],
+  const completed = (text: string): string[] => slashCompletions(text, []).map((each) => each.text);
+  assert.deepEqual(completed("/pl"), ["/plan "]);
+  assert.deepEqual(completed("/rev"), ["/review"]);
+  assert.deepEqual(["/", "/pl", "see /pl", "/plan x"].map(isSlashBeginning), [true, true, false, false]);
+});
+
+const OFFERS = [
+  {
+    server: "docs",
+    prompts: [
+      {
+        name: "explain",
+        description: "Explains\na file.",
+        arguments: [
+          { name: "path", isRequired: true },
+          { name: "reader", isRequired: true },
+          { name: "style", isRequired: false },
+        ],
+      },
+      { name: "explain all", description: "", arguments: [] },
+    ],
+    resources: [],
+  },
+];
+
+test("a prompt of a tool server is completed with its arguments", () => {
+  const rows = [
+    { label: "/docs:explain <path> <reader> [style]", description: "Explains a file.", text: "/docs:explain " },
+    { label: "/docs:explain all", description: "", text: "/docs:explain all" },
+  ];
+  for (const typed of ["/docs:e", "/exp"]) assert.deepEqual(slashCompletions(typed, OFFERS), rows);
+  assert.equal(slashCompletions("/", OFFERS).length, slashCompletions("/", []).length + 2);
+});
+
+test("the words after a prompt of a tool server are its arguments, in order; the last one takes the rest", () => {
+  const chosen = (text: string): unknown => {
+    const sent = parseSent(text, OFFERS);
+    return sent.kind === "task" ? sent.chosen?.arguments : sent.kind === "unclear" && sent.problem;
+  };
+  const values = { path: "a.py", reader: "me" };
+  assert.deepEqual(chosen("/docs:explain a.py me"), values);
+  assert.deepEqual(chosen(' /docs:explain "my file.py"\nme in a\n few "words" '), {
+    path: "my file.py",
+    reader: "me",
+    style: 'in a\n few "words"',
+  });
+  assert.deepEqual(chosen('/docs:explain a.py me "in short"'), { ...values, style: "in short" });
+  assert.deepEqual(chosen("/docs:explain all"), {});
+  assert.equal(
+    chosen("/docs:explain"),
+    "/docs:explain needs path, reader. Write the values in this order: <path> <reader> [style]",
   );
-  assert.deepEqual(
-    slashCompletions("/rev")?.map(({ text }) => text),
-    ["/review"],
-  );
-  assert.equal(slashCompletions("see /pl"), undefined);
-  assert.equal(slashCompletions("/plan x"), undefined);
+  assert.match(String(chosen("/docs:explain a.py")), /needs reader\./);
+  assert.match(String(chosen("/docs:explain all of it")), /takes no text/);
+  assert.deepEqual(parseSent("/docs:explained x", OFFERS), {
+    kind: "task",
+    text: "/docs:explained x",
+    mode: undefined,
+    isNew: false,
+  });
 });
 
 test("the arrow keys go through the earlier tasks and back to what was typed", () => {

@@ -5,12 +5,14 @@ import * as vscode from "vscode";
 import type { Card, CardAction } from "./cards";
 import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
+import type { ChosenPrompt } from "../../context/serverPrompts";
 import { parseSent } from "./slashCommands";
 import type { Omission } from "../../context/editorContext";
 import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
 import { placesIn } from "../../ui/places";
 import type { ApproveParams, AskParams, ImageItem, Mode } from "../../wire/protocol";
+import type { ServerOffer } from "../../wire/protocolStates";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
 import type { WaitingAction } from "../../state/waiting";
@@ -35,6 +37,7 @@ interface Features {
       mode: Mode,
       omitted: readonly Omission[],
       pictures: readonly ImageItem[],
+      chosen: ChosenPrompt | undefined,
     ): Promise<boolean>;
     stop(sessionId: string): Promise<void>;
     retry(sessionId: string): Promise<void>;
@@ -55,6 +58,8 @@ export class ConversationActions implements vscode.Disposable {
   constructor(
     private readonly store: Store,
     private readonly features: Features,
+    /** Returns what the tool servers of the shown session offer. */
+    private readonly offers: () => Promise<readonly ServerOffer[]>,
   ) {
     this.registered = [
       vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
@@ -136,7 +141,7 @@ export class ConversationActions implements vscode.Disposable {
     pictures: readonly ImageItem[],
     putBack: () => void,
   ): Promise<boolean> {
-    const sent = parseSent(text);
+    const sent = parseSent(text, text.trimStart().startsWith("/") ? await this.offers() : []);
     if (sent.kind === "unclear") {
       void showInformation(sent.problem);
       return false;
@@ -154,6 +159,10 @@ export class ConversationActions implements vscode.Disposable {
       );
       return false;
     }
+    if (session?.running && sent.chosen) {
+      void showInformation(t("A prompt of a tool server begins a task. Wait until the agent has finished."));
+      return false;
+    }
     if (session?.running) {
       putBack();
       const question = cards.find((card) => card.question)?.question;
@@ -163,7 +172,7 @@ export class ConversationActions implements vscode.Disposable {
       else for (const approval of asked) this.features.approvals.reject(approval, sent.text);
       return true;
     }
-    return this.features.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures);
+    return this.features.runs.send(session?.id, sent.text, sent.mode ?? mode, omitted, pictures, sent.chosen);
   }
 
   private async performCardAction(action: CardAction): Promise<void> {

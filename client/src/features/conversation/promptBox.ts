@@ -4,12 +4,13 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
-import { slashCompletions } from "./slashCommands";
+import { isSlashBeginning, slashCompletions } from "./slashCommands";
 import { applyCompletion, completionsAt } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
 import type { ImageItem } from "../../wire/protocol";
+import type { ServerOffer } from "../../wire/protocolStates";
 
 const DRAFTS_KEY = "fairlead.conversationDrafts";
 const MAX_PICTURES = 10;
@@ -32,9 +33,13 @@ export class PromptBox {
   private pictureCount = 0;
   private readonly mentionable = mentionableAtEachKey();
 
-  /** `onOpen` is called when the prompt is shown, and when the user begins to type into an empty one. */
+  /**
+   * `offers` returns what the tool servers of the shown session offer. `onOpen` is called when the prompt is shown, and
+   * when the user begins to type into an empty one.
+   */
   constructor(
     private readonly memory: vscode.Memento,
+    private readonly offers: () => Promise<readonly ServerOffer[]>,
     private readonly onOpen: () => void,
   ) {}
 
@@ -113,8 +118,7 @@ export class PromptBox {
 
   /** Returns the completions of the text before the cursor, without a mention that is already typed completely. */
   async completionsOf(text: string): Promise<CompletionView[]> {
-    const commands = slashCompletions(text);
-    if (commands) return commands;
+    if (isSlashBeginning(text)) return slashCompletions(text, await this.offers());
     if (!/[#@]/.test(text)) return [];
     return completionsAt(text, await this.mentionable())
       .filter(({ isExact }) => !isExact)

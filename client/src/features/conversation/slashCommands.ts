@@ -1,7 +1,9 @@
 // The `/` commands of the prompt. Pure.
 
 import { t } from "@vscode/l10n";
+import { promptCompletions, typedPrompt, type ChosenPrompt } from "../../context/serverPrompts";
 import type { Mode } from "../../wire/protocol";
+import type { ServerOffer } from "../../wire/protocolStates";
 
 interface SlashCommand {
   readonly name: string;
@@ -32,13 +34,33 @@ const COMMANDS: readonly SlashCommand[] = [
 
 /** What the user sent. A task with the mode undefined runs in the mode that the user has selected. */
 export type Sent =
-  | { readonly kind: "task"; readonly text: string; readonly mode: Mode | undefined; readonly isNew: boolean }
+  | {
+      readonly kind: "task";
+      readonly text: string;
+      readonly mode: Mode | undefined;
+      readonly isNew: boolean;
+      /** The prompt of a tool server that the text chooses. */
+      readonly chosen?: ChosenPrompt;
+    }
   | { readonly kind: "command"; readonly command: string }
   /** The text is missing, or follows a command that takes none. `problem` tells the user. */
   | { readonly kind: "unclear"; readonly problem: string };
 
-/** Parses what the user sent. A text that begins with a path, such as `/etc/hosts`, is a task. */
-export function parseSent(text: string): Sent {
+/**
+ * Parses what the user sent. A text that begins with a path, such as `/etc/hosts`, is a task. `offers` are those of the
+ * tool servers.
+ */
+export function parseSent(text: string, offers: readonly ServerOffer[]): Sent {
+  const typed = typedPrompt(text, offers);
+  if (typed) {
+    const { command, hint, missing, hasMore, chosen } = typed;
+    if (missing.length > 0) {
+      const problem = t("/{0} needs {1}. Write the values in this order: {2}", command, missing.join(", "), hint);
+      return { kind: "unclear", problem };
+    }
+    if (hasMore) return { kind: "unclear", problem: takesNoText(command) };
+    return { kind: "task", text: text.trim(), mode: undefined, isNew: false, chosen };
+  }
   const [, name, rest = ""] = /^\s*\/([a-z]+)(?:\s+([^]*))?$/.exec(text) ?? [];
   const found = COMMANDS.find((each) => each.name === name);
   const words = rest.trim();
@@ -50,21 +72,29 @@ export function parseSent(text: string): Sent {
   }
   if (found.command !== undefined) {
     if (words === "") return { kind: "command", command: found.command };
-    const problem = t("/{0} takes no text. To send this as a task, begin it with another word.", found.name);
-    return { kind: "unclear", problem };
+    return { kind: "unclear", problem: takesNoText(found.name) };
   }
   if (words === "" && found.isNew) return { kind: "command", command: "fairlead.newSession" };
   if (words === "") return { kind: "unclear", problem: t("Write the task after /{0}.", found.name) };
   return { kind: "task", text: words, mode: found.mode, isNew: found.isNew ?? false };
 }
 
-/** Returns the completions of `/` and the beginning of a command's name; undefined if the text is anything else. */
-export function slashCompletions(text: string): { label: string; description: string; text: string }[] | undefined {
-  const typed = /^\/([a-z]*)$/.exec(text)?.[1];
-  if (typed === undefined) return undefined;
-  return COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({
+const takesNoText = (command: string): string =>
+  t("/{0} takes no text. To send this as a task, begin it with another word.", command);
+
+/** Whether a text is a `/` and the beginning of a command's name. */
+export const isSlashBeginning = (text: string): boolean => /^\/\S*$/.test(text);
+
+/** Returns the completions of such a beginning. `offers` are those of the tool servers. */
+export function slashCompletions(
+  text: string,
+  offers: readonly ServerOffer[],
+): { label: string; description: string; text: string }[] {
+  const typed = text.slice(1);
+  const own = COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({
     label: `/${name}`,
     description,
     text: command === undefined ? `/${name} ` : `/${name}`,
   }));
+  return [...own, ...promptCompletions(typed, offers)];
 }

@@ -9,6 +9,7 @@ import { editorContext, isEditorContextOn, type Omission } from "../../context/e
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
 import { workspacePath } from "../../ui/folders";
 import type { Prompts } from "./prompt";
+import type { ChosenPrompt } from "../../context/serverPrompts";
 import { actionLabel, errorActions, remedy, type ErrorAction } from "../../server/errorActions";
 import type { ErrorHelp } from "../../server/errorHelp";
 import { messageOf, NotStarted, ServerGone } from "../../server/errors";
@@ -32,6 +33,8 @@ interface PromptTask {
    * then keeps the focus.
    */
   readonly omitted?: readonly Omission[];
+  /** The prompt of a tool server that the task begins with. */
+  readonly chosen?: ChosenPrompt | undefined;
 }
 
 type Task = PromptTask | { readonly continue: Continuation };
@@ -63,7 +66,7 @@ export class Runs {
   }
 
   /**
-   * Runs a task from the conversation, in the given session or in a new one. Returns false if it did not start, else
+   * Runs a task from the conversation, in the given session or in a new one. `chosen`: as in `PromptTask`. Returns false if it did not start, else
    * true when it has ended.
    */
   send(
@@ -72,8 +75,9 @@ export class Runs {
     mode: Mode,
     omitted: readonly Omission[],
     context: readonly ContextItem[],
+    chosen: ChosenPrompt | undefined,
   ): Promise<boolean> {
-    return this.run(sessionId, { prompt, omitted, context }, mode);
+    return this.run(sessionId, { prompt, omitted, context, chosen }, mode);
   }
 
   /**
@@ -241,12 +245,13 @@ export class Runs {
         if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;
       }
+      const whole = await this.withChosenPrompt(task, id, sessionId === undefined);
       const runNumber = this.store.startRun(id, shown, mode).runsStarted;
       isStarted = true;
       if (sessionId !== undefined) begin?.(sessionId);
       // the conversation shows the answer
       if (mode === "ask" && !isFromConversation) await vscode.commands.executeCommand("fairlead.showConversation");
-      const result = await this.requestRun(id, task, mode).catch((error: unknown) => {
+      const result = await this.requestRun(id, whole, mode).catch((error: unknown) => {
         if (id !== undefined && !(error instanceof ServerGone))
           this.store.endRun(id, runNumber, { stopReason: "error", message: String(error), record: "" });
         throw error;
@@ -257,6 +262,22 @@ export class Runs {
       await this.showFailure(error, id);
     }
     return isStarted;
+  }
+
+  /**
+   * Adds to a task what the prompt of a tool server says that it begins with. The tool server is started if necessary. If
+   * that fails, deletes the session if it is new, and throws.
+   */
+  private async withChosenPrompt(task: Task, sessionId: string, isNew: boolean): Promise<Task> {
+    if (!("prompt" in task) || !task.chosen) return task;
+    await this.server.ensureToolServers();
+    try {
+      const { context } = await this.server.request(method.serverPrompt, { sessionId, ...task.chosen });
+      return { ...task, context: [...(task.context ?? []), ...context] };
+    } catch (error) {
+      if (isNew && !(error instanceof ServerGone)) await this.server.request(method.deleteSession, { sessionId });
+      throw error;
+    }
   }
 
   /**

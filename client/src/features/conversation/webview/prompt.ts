@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import type { CardView, ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { aboveTyped } from "../drafts";
-import { parseSent } from "../slashCommands";
+import { isSlashBeginning, parseSent } from "../slashCommands";
 import { button, element } from "./elements";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
@@ -220,7 +220,7 @@ export class Prompt {
     this.drawSend();
     this.save();
     const before = this.beforeCursor;
-    const isCompletable = /^\/[a-z]*$/.test(before) || /[#@][^#@\n]*$/.test(before);
+    const isCompletable = isSlashBeginning(before) || /[#@][^#@\n]*$/.test(before);
     this.lastRequest += 1;
     this.completed = before;
     if (isCompletable) this.send({ kind: "complete", request: this.lastRequest, text: before });
@@ -283,7 +283,7 @@ export class Prompt {
 
   /** Returns the cards to which the text replies; none if it is a message, a task or a command. */
   private repliesTo(): CardView[] {
-    const sent = parseSent(this.input.value);
+    const sent = parseSent(this.input.value, []);
     if (sent.kind !== "task" || sent.isNew || sent.text === "") return [];
     return this.waiting.filter(({ id }) => this.answered.includes(id));
   }
