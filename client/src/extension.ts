@@ -7,6 +7,7 @@ import { NoticeActions } from "./features/questions/noticeActions";
 import { Approvals } from "./features/questions/approvals";
 import { Conversation } from "./features/conversation/conversation";
 import { ServerOffers } from "./context/serverOffers";
+import type { ServerOffer } from "./wire/protocolStates";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
 import { ReviewCursor } from "./features/review/cursor";
@@ -97,11 +98,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const warm = (): void => {
     void agent.warm();
   };
-  const prompts = new Prompts(context.workspaceState, () => {
+  const serverOffers = new ServerOffers(agent);
+  const offers = (): Promise<readonly ServerOffer[]> => serverOffers.soon(store.active?.id);
+  const prompts = new Prompts(context.workspaceState, offers, () => {
     warm();
     conversation.cancelFocus();
   });
-  const runs = new Runs(store, agent, prompts, modelAccess, errorHelp, isSeen);
+  const runs = new Runs(store, agent, prompts, modelAccess, errorHelp, isSeen, serverOffers);
   const editorTasks = new EditorTasks((...task) => runs.runOn(...task));
   const noticeActions = new NoticeActions(store, approvals, questions, (id) => runs.continueRun(id));
   const restored = restoreSessions(context, agent, store);
@@ -129,9 +132,8 @@ export function activate(context: vscode.ExtensionContext): void {
     sessions,
     diffs,
   };
-  const serverOffers = new ServerOffers(agent);
   const conversationActions = new ConversationActions(store, features, () => serverOffers.of(store.active?.id));
-  const promptBox = new PromptBox(context.workspaceState, () => serverOffers.soon(store.active?.id), warm);
+  const promptBox = new PromptBox(context.workspaceState, offers, warm);
   const rewinds = new Rewinds(
     store,
     agent,
@@ -379,7 +381,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(offerExampleTask),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void restoreSessions(context, agent, store)),
     registerHelp(),
-    registerTaskDocuments(),
+    registerTaskDocuments(offers),
     watchEditors(),
     watchTerminals(),
   );

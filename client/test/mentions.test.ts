@@ -1,14 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyCompletion, completionsAt, MAX_COMPLETIONS, type Mentionable } from "../src/context/completions";
-import { mentionsIn, pathMention, unfinishedMention, urisIn } from "../src/context/mentions";
+import {
+  mentionsIn as mentionsWith,
+  pathMention,
+  type Mention,
+  unfinishedMention,
+  urisIn,
+} from "../src/context/mentions";
 import { completedText, acceptedPrompt, promptChoices } from "../src/features/sessions/promptChoices";
 
 const available: Mentionable = {
   files: ["src/a.ts", "src/app/main.ts", "test/a.test.ts", "my notes.md", "selection"],
   open: ["src/app/main.ts"],
   keywords: { selection: "src/a.ts, lines 3 to 5", problems: "the problems" },
+  offers: [
+    { server: "wiki", prompts: [], resources: [{ uri: "note://intro.", name: "Intro", description: "The\nstart" }] },
+    { server: "my wiki", prompts: [], resources: [] },
+  ],
 };
+const mentionsIn = (text: string): Mention[] => mentionsWith(text, available.offers);
 const mentions = (text: string): string[] => completionsAt(text, available).map(({ mention }) => mention);
 
 test("a task mentions keywords, files and folders", () => {
@@ -75,7 +86,7 @@ test("the mention that is written for a path is read as that path", () => {
     );
 });
 
-test("the word at the end is completed: keywords first, then files by name, open ones before others", () => {
+test("the word at the end is completed: keywords first, then files by name, open ones before others, then resources", () => {
   assert.deepEqual(mentions("Fix #"), [
     "#selection",
     "#problems",
@@ -84,6 +95,7 @@ test("the word at the end is completed: keywords first, then files by name, open
     '#"selection"',
     '#"my notes.md"',
     "#test/a.test.ts",
+    '#"wiki:note://intro."',
   ]);
   assert.deepEqual(mentions("Fix #a"), ["#src/a.ts", "#test/a.test.ts", "#src/app", "#src/app/main.ts"]);
   assert.deepEqual(mentions("Fix #src/a"), ["#src/a.ts", "#src/app", "#src/app/main.ts"]);
@@ -92,6 +104,24 @@ test("the word at the end is completed: keywords first, then files by name, open
   assert.deepEqual(mentions("Fix #smt"), ["#src/app/main.ts"]);
   assert.deepEqual(mentions("Fix #.\\src\\app\\"), ["#src/app", "#src/app/main.ts"]);
   for (const text of ["Fix", "Fix #a ", "#12", "C#", "Fix #nothing", ""]) assert.deepEqual(mentions(text), [], text);
+});
+
+test("a resource of a tool server is mentioned by its URI, whether the server has listed it or not", () => {
+  const resource = (text: string): unknown[] =>
+    mentionsIn(text).map((mention) => mention.kind === "resource" && [mention.server, mention.resource]);
+  assert.deepEqual(resource("See #wiki:note://intro."), [["wiki", "note://intro."]]);
+  assert.deepEqual(resource("See (#wiki:page://other)."), [["wiki", "page://other"]]);
+  assert.deepEqual(resource('See @"my wiki:page://a b", #wiki:page://x?y=1'), [
+    ["my wiki", "page://a b"],
+    ["wiki", "page://x?y=1"],
+  ]);
+  assert.deepEqual(resource("#file:wiki:note://intro. #wiki: #other:page://x #wiki"), [false, false, false, false]);
+});
+
+test("resources are completed with what the server says about them", () => {
+  assert.deepEqual(mentions("Fix #intro"), ['#"wiki:note://intro."']);
+  const [row] = completionsAt("Fix #wiki:", available);
+  assert.equal(row?.description, "Intro · The start");
 });
 
 test("a completed mention ends with a space, and replaces what was typed", () => {

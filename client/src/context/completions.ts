@@ -1,10 +1,13 @@
-// The completions of a mention at the end of a text: keywords, files and folders, the best match first. Pure.
+// The completions of a mention at the end of a text: keywords, files, folders and resources of tool servers, the best
+// match first. Pure.
 
 import { t } from "@vscode/l10n";
+import { lineText } from "../ui/shownText";
+import type { ServerOffer } from "../wire/protocolStates";
 import { KEYWORDS, pathMention, unfinishedMention, type Keyword } from "./mentions";
 
 export interface Completion {
-  readonly kind: "keyword" | "file" | "folder";
+  readonly kind: "keyword" | "file" | "folder" | "resource";
   /** The mention, such as `#src/a.ts`. */
   readonly mention: string;
   readonly description: string;
@@ -12,7 +15,7 @@ export interface Completion {
   readonly isExact: boolean;
 }
 
-/** The files and keywords that can be mentioned. */
+/** The files, keywords and resources that can be mentioned. */
 export interface Mentionable {
   /** The files of the workspace, as paths with `/`. */
   readonly files: readonly string[];
@@ -20,6 +23,8 @@ export interface Mentionable {
   readonly open: readonly string[];
   /** The keywords that can be used now, each with a description of what it refers to. */
   readonly keywords: Partial<Record<Keyword, string>>;
+  /** What the tool servers offer. */
+  readonly offers: readonly ServerOffer[];
 }
 
 export const MAX_COMPLETIONS = 50;
@@ -49,31 +54,38 @@ export function applyCompletion(text: string, completion: Completion): string {
   return `${text.slice(0, start)}${completion.mention} `;
 }
 
-function pathCompletions(typed: string, { files, open }: Mentionable): Completion[] {
+function pathCompletions(typed: string, { files, open, offers }: Mentionable): Completion[] {
   const openFiles = new Set(open);
   // as a mention is read
   const typedPath = typed.replaceAll("\\", "/").replace(/^\.\//, "");
   const wanted = typedPath.toLowerCase();
   const paths = [
-    ...files.map((path) => ({ path, kind: "file" as const })),
-    ...(wanted === "" ? [] : foldersOf(files).map((path) => ({ path, kind: "folder" as const }))),
+    ...files.map((path) => ({ path, kind: "file" as const, about: path.split("/").slice(0, -1).join("/") })),
+    ...(wanted === "" ? [] : foldersOf(files).map((path) => ({ path, kind: "folder" as const, about: t("folder") }))),
+    ...offers.flatMap(({ server, resources }) =>
+      resources.map(({ uri, name, description }) => ({
+        path: `${server}:${uri}`,
+        kind: "resource" as const,
+        about: lineText([name, description].filter(Boolean).join(" · ")),
+      })),
+    ),
   ];
   return paths
     .map((each) => ({ ...each, rank: rankOf(each.path.toLowerCase(), wanted), isOpen: openFiles.has(each.path) }))
     .filter(({ rank }) => rank !== undefined)
     .sort((a, b) => orderOf(a) - orderOf(b) || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))
     .slice(0, MAX_COMPLETIONS)
-    .map(({ path, kind }) => ({
+    .map(({ path, kind, about }) => ({
       kind,
       mention: pathMention(path),
-      description: kind === "folder" ? t("folder") : path.split("/").slice(0, -1).join("/"),
+      description: about,
       isExact: path === typedPath.replace(/\/$/, ""),
     }));
 }
 
 /**
  * Returns a number to sort by: better matches come first. Among equally good matches, open files come first, then other
- * files, then folders.
+ * files, then folders and resources.
  */
 function orderOf({ rank = 0, isOpen, kind }: { rank?: number | undefined; isOpen: boolean; kind: string }): number {
   return 3 * rank + (isOpen ? 0 : kind === "file" ? 1 : 2);

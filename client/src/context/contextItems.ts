@@ -6,6 +6,7 @@ import { filesWithoutDependencies } from "./sourceFiles";
 import { cellsLabel, lineRangeOf, linesLabel } from "./lines";
 import { firstExisting, urisOfPath, workspacePath } from "../ui/folders";
 import type { ContextItem, SelectionItem } from "../wire/protocol";
+import type { ServerOffer } from "../wire/protocolStates";
 import type { Mentionable } from "./completions";
 import { cellOf, openUris, shownFile, shownNow, toWireRange } from "./editorContext";
 import { hasChanges, uncommittedChanges } from "./git";
@@ -19,10 +20,14 @@ const FILES_VALID_MS = 10_000;
 
 /**
  * Returns a context item for each mention in a session's task. Leaves out a mention that refers to nothing: it is plain
- * text.
+ * text. `offers` are those of the session's tool servers.
  */
-export async function contextItems(task: string, sessionId: string): Promise<ContextItem[]> {
-  const items = await Promise.all(mentionsIn(task).map((mention) => contextItem(mention, sessionId)));
+export async function contextItems(
+  task: string,
+  sessionId: string,
+  offers: readonly ServerOffer[],
+): Promise<ContextItem[]> {
+  const items = await Promise.all(mentionsIn(task, offers).map((mention) => contextItem(mention, sessionId)));
   return items.filter((item) => item !== undefined);
 }
 
@@ -41,6 +46,8 @@ async function contextItem(mention: Mention, sessionId: string): Promise<Context
     }
     case "terminal":
       return lastCommand();
+    case "resource":
+      return mention;
     case "path": {
       const uri = await firstExisting(mention.paths.flatMap(urisOfPath));
       return uri && { kind: "file", uri: uri.toString() };
@@ -156,18 +163,24 @@ export function selectionLabel(): string | undefined {
   return [workspacePath(shownFile(uri) ?? uri), ...labels].join(", ");
 }
 
-/** Returns what can be mentioned now. Searches the workspace for its files, unless they are given. */
-export async function mentionable(files = workspaceFiles()): Promise<Mentionable> {
-  return { files: await files, open: pathsOf(openUris()), keywords: keywords() };
+/**
+ * Returns what can be mentioned now. `offers` are those of the tool servers. Searches the workspace for its files, unless
+ * they are given.
+ */
+export async function mentionable(
+  offers: Promise<readonly ServerOffer[]>,
+  files = workspaceFiles(),
+): Promise<Mentionable> {
+  return { files: await files, open: pathsOf(openUris()), keywords: keywords(), offers: await offers };
 }
 
 /** Returns a function like `mentionable` for calls at each key: it reuses a list of files for `FILES_VALID_MS`. */
-export function mentionableAtEachKey(): () => Promise<Mentionable> {
+export function mentionableAtEachKey(offers: () => Promise<readonly ServerOffer[]>): () => Promise<Mentionable> {
   let last: { readonly files: Promise<string[]>; readonly searchedAt: number } | undefined;
   return () => {
     if (!last || Date.now() - last.searchedAt > FILES_VALID_MS)
       last = { files: workspaceFiles(), searchedAt: Date.now() };
-    return mentionable(last.files);
+    return mentionable(offers(), last.files);
   };
 }
 

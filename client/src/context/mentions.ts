@@ -1,5 +1,7 @@
-// Mentions in a task: `#selection`, `#problems`, `#changes`, `#terminal`, and files and folders as `#src/a.ts` or
-// `#"my file.ts"`. An `@` means the same as the `#`. Pure.
+// Mentions in a task: `#selection`, `#problems`, `#changes`, `#terminal`, files and folders as `#src/a.ts` or
+// `#"my file.ts"`, and resources of tool servers as `#server:uri`. An `@` means the same as the `#`. Pure.
+
+import type { ServerOffer } from "../wire/protocolStates";
 
 export const KEYWORDS = ["selection", "problems", "changes", "terminal"] as const;
 export type Keyword = (typeof KEYWORDS)[number];
@@ -10,7 +12,9 @@ export type Mention =
    * A file or folder in the workspace. The mention means the first of these paths that exists; if none does, it is
    * plain text.
    */
-  | { readonly kind: "path"; readonly paths: readonly string[] };
+  | { readonly kind: "path"; readonly paths: readonly string[] }
+  /** A resource of a tool server, given by its URI. The server may not have listed it. */
+  | { readonly kind: "resource"; readonly server: string; readonly resource: string };
 
 // not after a Latin letter (also one with combining marks), a digit or a sign that opens nothing, so that neither `C#`
 // nor the fragment of a URL counts
@@ -31,22 +35,37 @@ const MAX_LENGTH = 260;
  */
 const MAX_PATHS = 20;
 
-/** Returns the mentions in a text, in order and without duplicates. */
-export function mentionsIn(text: string): Mention[] {
+/** Returns the mentions in a text, in order and without duplicates. `offers` are those of the tool servers. */
+export function mentionsIn(text: string, offers: readonly ServerOffer[]): Mention[] {
   const found = new Map<string, Mention>();
   for (const [, isFile, quoted, plain = ""] of text.matchAll(MENTION)) {
     const words = quoted === undefined ? possibleWords(plain) : [quoted];
     const keyword = (isFile ?? quoted) ? undefined : KEYWORDS.find((each) => words.includes(each));
     const maxLength = /[^!-~]/.test(plain) ? MAX_LENGTH : Infinity;
     const paths = words.map(cleanPath).filter((path) => path !== "" && path.length <= maxLength);
-    const mention: Mention | undefined = keyword
-      ? { kind: keyword }
-      : paths.length > 0
-        ? { kind: "path", paths: paths.slice(-MAX_PATHS) }
-        : undefined;
+    const resource = isFile ? undefined : resourceIn(words, offers);
+    const mention: Mention | undefined =
+      resource ??
+      (keyword ? { kind: keyword } : paths.length > 0 ? { kind: "path", paths: paths.slice(-MAX_PATHS) } : undefined);
     if (mention) found.set(JSON.stringify(mention), mention);
   }
   return [...found.values()];
+}
+
+/**
+ * Returns the resource that words mean, the longest of which is first: one that the server has listed, or else the longest
+ * one without punctuation at its end, which belongs to the sentence.
+ */
+function resourceIn(words: readonly string[], offers: readonly ServerOffer[]): Mention | undefined {
+  const [offer] = offers
+    .filter(({ server }) => words[0]?.startsWith(`${server}:`))
+    .sort((a, b) => b.server.length - a.server.length);
+  if (!offer) return undefined;
+  const { server, resources } = offer;
+  const uris = words.map((word) => word.slice(server.length + 1)).filter((uri) => uri !== "");
+  const listed = uris.find((each) => resources.some(({ uri }) => uri === each));
+  const resource = listed ?? uris.find((uri) => !PUNCTUATION.test(uri));
+  return resource === undefined ? undefined : { kind: "resource", server, resource };
 }
 
 /**

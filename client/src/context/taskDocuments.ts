@@ -1,21 +1,26 @@
 // Mentions in the document of a multi-line task: VS Code completes them, and inserts one for each file that is dropped.
 
 import * as vscode from "vscode";
-import { applyCompletion, completionsAt, type Completion } from "./completions";
+import { applyCompletion, completionsAt, type Completion, type Mentionable } from "./completions";
 import { mentionableAtEachKey, mentionsOf } from "./contextItems";
 import { completionItem } from "../ui/show";
 import { unfinishedMention, urisIn } from "./mentions";
+import type { ServerOffer } from "../wire/protocolStates";
 
 const SELECTOR = { language: "fairlead-task" };
 const URI_LIST = "text/uri-list";
-const mentionable = mentionableAtEachKey();
 const KINDS: Record<Completion["kind"], vscode.CompletionItemKind> = {
   keyword: vscode.CompletionItemKind.Keyword,
   file: vscode.CompletionItemKind.File,
   folder: vscode.CompletionItemKind.Folder,
+  resource: vscode.CompletionItemKind.Reference,
 };
 
-export function registerTaskDocuments(): vscode.Disposable {
+/** `offers` returns what the tool servers offer. */
+export function registerTaskDocuments(offers: () => Promise<readonly ServerOffer[]>): vscode.Disposable {
+  const mentionable = mentionableAtEachKey(offers);
+  const provideCompletionItems: vscode.CompletionItemProvider["provideCompletionItems"] = (document, position) =>
+    completionItems(document, position, mentionable);
   return vscode.Disposable.from(
     vscode.languages.registerCompletionItemProvider(SELECTOR, { provideCompletionItems }, "#", "/"),
     vscode.languages.registerDocumentDropEditProvider(SELECTOR, {
@@ -30,9 +35,10 @@ export function registerTaskDocuments(): vscode.Disposable {
   );
 }
 
-async function provideCompletionItems(
+async function completionItems(
   document: vscode.TextDocument,
   position: vscode.Position,
+  mentionable: () => Promise<Mentionable>,
 ): Promise<vscode.CompletionList | undefined> {
   const line = document.lineAt(position).text.slice(0, position.character);
   const mention = unfinishedMention(line);

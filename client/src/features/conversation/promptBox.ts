@@ -5,7 +5,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { ChipView, CompletionView } from "./messages";
 import { isSlashBeginning, slashCompletions } from "./slashCommands";
-import { applyCompletion, completionsAt } from "../../context/completions";
+import { applyCompletion, completionsAt, type Mentionable } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
@@ -31,7 +31,7 @@ export class PromptBox {
   /** The pictures that are sent with the next task, by the id of their chip. */
   private readonly pictures = new Map<ChipView["id"], Picture>();
   private pictureCount = 0;
-  private readonly mentionable = mentionableAtEachKey();
+  private readonly mentionable: () => Promise<Mentionable>;
 
   /**
    * `offers` returns what the tool servers of the shown session offer. `onOpen` is called when the prompt is shown, and
@@ -41,7 +41,9 @@ export class PromptBox {
     private readonly memory: vscode.Memento,
     private readonly offers: () => Promise<readonly ServerOffer[]>,
     private readonly onOpen: () => void,
-  ) {}
+  ) {
+    this.mentionable = mentionableAtEachKey(offers);
+  }
 
   /** Calls `onOpen`, because the prompt is shown. */
   onShown(): void {

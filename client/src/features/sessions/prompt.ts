@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { completionsAt, type Mentionable } from "../../context/completions";
 import { mentionable } from "../../context/contextItems";
+import type { ServerOffer } from "../../wire/protocolStates";
 import { setContextKey } from "../../ui/contextKeys";
 import { pickBox, showRows, type PickTexts } from "../../ui/show";
 import { acceptedPrompt, completedText, promptChoices, type PromptChoice } from "./promptChoices";
@@ -17,9 +18,10 @@ export class Prompts {
   /** Completes the mention at the end of the text in the open box, with the active row of the box. */
   private completeInBox: () => void = () => undefined;
 
-  /** `onOpen` is called when the user is about to type a task. */
+  /** `offers` returns what the tool servers offer. `onOpen` is called when the user is about to type a task. */
   constructor(
     private readonly memory: vscode.Memento,
+    private readonly offers: () => Promise<readonly ServerOffer[]>,
     private readonly onOpen: () => void,
   ) {}
 
@@ -51,7 +53,7 @@ export class Prompts {
     };
     // searches the files only when the first mention begins
     const loadMentionable = once(async () => {
-      available = await mentionable();
+      available = await mentionable(this.offers());
       updateRows();
     });
     const onValue = (): void => {

@@ -15,7 +15,12 @@ export interface PromptChoice {
   readonly completed?: string;
 }
 
-const ICONS: Record<Completion["kind"], string> = { keyword: "symbol-keyword", file: "file", folder: "folder" };
+const ICONS: Record<Completion["kind"], string> = {
+  keyword: "symbol-keyword",
+  file: "file",
+  folder: "folder",
+  resource: "server",
+};
 
 /**
  * Returns the rows of the box. An empty box lists the earlier tasks below a heading. Otherwise, the rows are the typed

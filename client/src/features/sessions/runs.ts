@@ -4,6 +4,7 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../../ui/format";
 import type { ModelAccess } from "../../server/modelAccess";
+import type { ServerOffers } from "../../context/serverOffers";
 import { contextItems, selectedTextItem } from "../../context/contextItems";
 import { editorContext, isEditorContextOn, type Omission } from "../../context/editorContext";
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
@@ -56,6 +57,7 @@ export class Runs {
     private readonly errorHelp: ErrorHelp,
     /** Whether the user sees the session's conversation, so that no message is needed. */
     private readonly isSeen: (sessionId: string) => boolean,
+    private readonly serverOffers: ServerOffers,
   ) {}
 
   /** Runs a task in a new session. Asks for the task if none is given. */
@@ -336,10 +338,27 @@ export class Runs {
     if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
     await this.server.ensureToolServers();
     return this.server.request(method.runTask, {
-      ...(await paramsOf(task, sessionId)),
+      ...(await this.paramsOf(task, sessionId)),
       sessionId,
       ...(mode && { mode }),
     });
+  }
+
+  /** Returns the params of `agent/runTask`, apart from the session and the mode. */
+  private async paramsOf(task: Task, sessionId: string): Promise<object> {
+    if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext(sessionId) };
+    const { omitted = [], prompt } = task;
+    const editor = omitted.includes("editor") ? undefined : editorContext(sessionId, omitted);
+    const isSelectionSent = isEditorContextOn() && omitted.length === 0;
+    const selected = isSelectionSent ? selectedTextItem(sessionId) : undefined;
+    // each mention of a resource has a colon
+    const offers = /[#@].*:/.test(prompt) ? await this.serverOffers.of(sessionId) : [];
+    const context: ContextItem[] = [
+      ...(task.context ?? []),
+      ...(await contextItems(prompt, sessionId, offers)),
+      ...(selected ? [selected] : []),
+    ];
+    return { prompt, context, ...(editor && { editor }) };
   }
 
   /** `interrupted` is the session whose run ended because of the error. */
@@ -427,21 +446,6 @@ function warnIfRunning(session: Session): boolean {
   if (session.running)
     void showInformation(t("This session is still running. Stop it first, or wait until it has ended."));
   return session.running;
-}
-
-/** Returns the params of `agent/runTask`, apart from the session and the mode. */
-async function paramsOf(task: Task, sessionId: string): Promise<object> {
-  if ("continue" in task) return { continue: task.continue, context: [], editor: editorContext(sessionId) };
-  const { omitted = [] } = task;
-  const editor = omitted.includes("editor") ? undefined : editorContext(sessionId, omitted);
-  const isSelectionSent = isEditorContextOn() && omitted.length === 0;
-  const selected = isSelectionSent ? selectedTextItem(sessionId) : undefined;
-  const context: ContextItem[] = [
-    ...(task.context ?? []),
-    ...(await contextItems(task.prompt, sessionId)),
-    ...(selected ? [selected] : []),
-  ];
-  return { prompt: task.prompt, context, ...(editor && { editor }) };
 }
 
 /** Returns whether a task can run in this window. If not, shows what is missing, with a button. */
