@@ -7,7 +7,15 @@ import { params } from "./goldens";
 
 const edits = params<Edits>("edits");
 const changes: Changes = { read: () => Promise.resolve(["one\n", "two\n"]), decide: () => Promise.resolve() };
-const ended = { outcome: "ok", output: "", result: "", planUpdate: null, failure: "", refusal: null } as const;
+const ended = {
+  outcome: "ok",
+  output: "",
+  hasCommand: false,
+  result: "",
+  planUpdate: null,
+  failure: "",
+  refusal: null,
+} as const;
 const relative = (uri: string): string => uri.replace("file:///project/", "");
 
 test("a call unfolds to its own changes, and says which of them a later call changed too", async () => {

@@ -5,6 +5,7 @@ import type { EntryView } from "../src/features/conversation/messages";
 import type { AgentEvent, CommandEnded, CommandStarted, OpenedSession } from "../src/wire/protocol";
 import type { Plan, PlanItem, PlanUpdate } from "../src/wire/protocolStates";
 import { replayed, type Session } from "../src/state/session";
+import { progressText } from "../src/ui/sessionTexts";
 import { Store } from "../src/state/store";
 import { runError } from "./errors";
 import { golden, params } from "./goldens";
@@ -190,6 +191,22 @@ test("while a command runs, the last part of its output is shown, however long i
   const tool = session.entries.at(-1);
   assert.ok(tool?.kind === "tool");
   assert.equal(tool.output, "y".repeat(5000) + "z".repeat(15_000));
+});
+
+test("the progress of a call is its last line of output while it runs, unless it has a command", () => {
+  const { session, send } = running();
+  assert.equal(progressText(session), "");
+  send(call("files__slow", "files: slow"));
+  assert.equal(progressText(session), "");
+  send({ kind: "tool_output", toolCallId: "1", text: "step 1 (1 of 3)\n" });
+  send({ kind: "tool_output", toolCallId: "1", text: "step 2 (2 of 3)\n" });
+  assert.equal(progressText(session), "step 2 (2 of 3)");
+  send(result("done"));
+  assert.equal(progressText(session), "");
+  send(call("bash", "make"));
+  send({ kind: "command", toolCallId: "1" });
+  send({ kind: "tool_output", toolCallId: "1", text: "compiling" });
+  assert.equal(progressText(session), "");
 });
 
 test("a short result is next to the title, a long one is folded", () => {

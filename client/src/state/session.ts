@@ -36,8 +36,10 @@ export type Entry = Readonly<
       isEdit: boolean;
       title: string;
       locations: readonly { uri: string; line: number | null }[];
-      /** The output of its command so far; see `OUTPUT_LIMIT`. */
+      /** The output of its command so far, or the progress that it has reported; see `OUTPUT_LIMIT`. */
       output: string;
+      /** Whether it has started a command, which has a row of its own in the plan. */
+      hasCommand: boolean;
       outcome: "running" | "ok" | "error";
       result: string;
       planUpdate: PlanUpdate | null;
@@ -269,6 +271,7 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       break;
     case "command":
       session.commands.push(event);
+      changeTool(session, event.toolCallId, () => ({ hasCommand: true }));
       break;
     case "command_ended": {
       session.commands = session.commands.filter(({ toolCallId }) => toolCallId !== event.toolCallId);
@@ -418,7 +421,7 @@ function addReminder(session: Session, text: string): void {
 }
 
 function toolEntry(name: string, title: string, outcome: ToolEntry["outcome"]): ToolEntry {
-  const nothing = { output: "", result: "", planUpdate: null, failure: "", refusal: null };
+  const nothing = { output: "", hasCommand: false, result: "", planUpdate: null, failure: "", refusal: null };
   return { kind: "tool", id: "", name, isEdit: false, title, locations: [], outcome, ...nothing };
 }
 

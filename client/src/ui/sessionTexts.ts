@@ -13,6 +13,13 @@ export function sessionName(session: Session | undefined): string {
   return shown === "" ? "Agent" : `“${shown}”`;
 }
 
+/** Returns the progress that the session's running call has reported last; empty if there is none, or it is a command. */
+export function progressText({ entries }: Session): string {
+  const call = entries.findLast((entry) => entry.kind === "tool" && entry.outcome === "running");
+  if (call?.kind !== "tool" || call.hasCommand) return "";
+  return lineText(call.output.trimEnd().split("\n").at(-1) ?? "");
+}
+
 /** Returns what a running session works on, even if it is waiting for the user. */
 export function activityText(session: Session): string {
   if (session.isStarting) return t("Starting the agent");

@@ -34,8 +34,6 @@ MOVED = (
 )
 OFFER_SECONDS = 3.0
 """How long a list may take for which the user waits while typing."""
-MAX_PROGRESS = 200
-"""How many reports of progress of one call the user sees."""
 
 _Found = TypeVar("_Found")
 
@@ -289,7 +287,7 @@ class RunningServer:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             nonlocal reports
             reports += 1
-            if reports <= MAX_PROGRESS:
+            if is_shown(reports):
                 amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
                 call.output(f"{message} ({amount})\n" if message else f"{amount}\n")
 
@@ -302,3 +300,12 @@ class RunningServer:
         if not self._calls or self._questions > MAX_QUESTIONS:
             return ElicitResult(action="cancel")
         return await elicited(self.definition.name, params, self._ask(self._calls[-1]))
+
+
+def is_shown(number: int) -> bool:
+    """Whether the user sees a report of progress, given its number in the call, from 1.
+
+    All of the first 999, then each tenth up to 9999, and so on: few even of a call that reports without end, and the
+    last one is never much older than the call's latest.
+    """
+    return number % 10 ** max(0, len(str(number)) - 3) == 0

@@ -24,6 +24,7 @@ import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
 import { plainLine } from "../../ui/text";
 import { planCount } from "../../ui/stepRow";
+import { progressText } from "../../ui/sessionTexts";
 import { rowItem, rowUri, StoreTree } from "../../ui/tree";
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -162,7 +163,7 @@ export class PlanView extends StoreTree<PlanNode> {
     }
   }
 
-  /** Updates the times each second while there is a `current` row, or the agent waits to ask the model again. */
+  /** Updates the times and the progress each second while there is a `current` row, or the agent waits to ask the model again. */
   private scheduleTick(): void {
     clearTimeout(this.tick);
     const isCounting = (): boolean => secondsToRetry(this.store.active) > 0;
@@ -176,9 +177,11 @@ export class PlanView extends StoreTree<PlanNode> {
   private stepItem(node: StepNode): TreeItem {
     const isInProgress = node.item.status === "in_progress";
     const isParent = hasChildren(node);
-    const elapsed = node === this.current ? Math.floor(this.clock.elapsed(node.sessionId, node.item)) : 0;
-    const { description } = node.row;
-    const row = elapsed > 0 ? { ...node.row, description: `${description} · ${duration(elapsed)}` } : node.row;
+    const isCurrent = node === this.current;
+    const elapsed = isCurrent ? Math.floor(this.clock.elapsed(node.sessionId, node.item)) : 0;
+    const progress = isCurrent && this.store.active ? progressText(this.store.active) : "";
+    const description = [node.row.description, progress, elapsed > 0 ? duration(elapsed) : ""];
+    const row = { ...node.row, description: description.filter(Boolean).join(" · ") };
     const item = planItem(row, isParent ? (isInProgress ? Expanded : Collapsed) : None);
     // VS Code keeps the expansion state of a row that it knows, so a step that starts or gets its first child needs
     // another id
