@@ -27,6 +27,7 @@ const editorTest = useAgent(
     { calls: [{ outside__run: { command: "echo called" } }] },
     { text: "I have called it." },
     { text: "Your team's server is there." },
+    { text: "It has one line." },
   ],
   {
     // a box shows no program and no script that only the text of a shell names
@@ -175,6 +176,35 @@ editorTest(
     assert.match(await page.tooltip(SERVERS, "own"), /Defined in \.mcp\.json/);
   },
 );
+
+editorTest("a prompt of a tool server, with a resource, begins a task", async ({ page }) => {
+  const prompt = page.webview().locator("textarea");
+  const completion = (text) => page.webview().locator(".completions li", { hasText: text }).first();
+  await prompt.click();
+  await prompt.fill("");
+  await prompt.pressSequentially("/files:e");
+  await completion("/files:explain <path> [style]").waitFor();
+  await picture(page, "tool-servers-prompts");
+  await prompt.press("Enter");
+  await page.until("the completed command", async () => (await prompt.inputValue()) === "/files:explain ");
+  await prompt.press("Enter");
+  await page.toast("/files:explain needs path.");
+  await page.until("the text again", async () => (await prompt.inputValue()) === "/files:explain ");
+  await prompt.fill("/files:refused");
+  await prompt.press("Escape");
+  await prompt.press("Enter");
+  await page.toast("The prompt refused of files was refused by its server: Unknown prompt: refused");
+  await page.until("the refused text", async () => (await prompt.inputValue()) === "/files:refused");
+  await prompt.fill("/files:explain ");
+  await prompt.pressSequentially("a.txt #files:note");
+  await completion("#files:note://today").click();
+  await prompt.press("Enter");
+  await conversationSays(page, [
+    "/files:explain a.txt #files:note://today",
+    "explain, a prompt of the tool server files",
+    "It has one line.",
+  ]);
+});
 
 editorTest("the definition of a server is opened, and removed after a question", async ({ page, code }) => {
   await page.rowMenu(SERVERS, "own", "Open Definition");
