@@ -1,4 +1,4 @@
-"""`@path` in a task of the terminal."""
+"""`@path` and `@server:uri` in a task of the terminal."""
 
 from pathlib import Path
 
@@ -28,4 +28,13 @@ def test_only_what_exists_in_the_workspace_is_a_mention(tmp_path: Path, task: st
     for name in ("src/a.py", "my notes.md", "odd)", "../outside.txt"):
         (workspace / name).write_text("x\n")
     uris = [(workspace / name).as_uri() if name != "." else workspace.as_uri() for name in expected]
-    assert [item.get("uri") for item in mentioned(task, Roots.of(workspace))] == uris
+    assert [item.get("uri") for item in mentioned(task, Roots.of(workspace), ["odd"])] == uris
+
+
+def test_a_mention_that_begins_with_a_server_is_a_resource(tmp_path: Path) -> None:
+    """The punctuation at the end belongs to the sentence, unless the mention is in quotation marks."""
+    task = 'See (@wiki:page://1). @"wiki:page://a b." @wiki:page://1 @wiki: @other:page://1'
+    assert mentioned(task, Roots.of(tmp_path), ["wiki", "wi"]) == [
+        {"kind": "resource", "server": "wiki", "resource": "page://1"},
+        {"kind": "resource", "server": "wiki", "resource": "page://a b."},
+    ]

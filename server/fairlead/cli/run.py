@@ -46,6 +46,7 @@ from fairlead.session.record.shape import record_text
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import OpenedSession
+from fairlead.wire.params import FileItem, ResourceItem
 from fairlead.workspace.replace_file import replace_file
 
 DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
@@ -177,7 +178,7 @@ class Run:
         prompt = self._options.prompt
         task: dict[str, Any] = {"continue": "paused"}
         if prompt is not None:
-            task = {"prompt": prompt, "context": mentioned(prompt, self._options.workspace)}
+            task = {"prompt": prompt, "context": await self._mentioned(prompt)}
         self._is_running = True
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False
@@ -196,6 +197,13 @@ class Run:
             return CANCELLED
         refused = any(report.counts["refused"] for report in reports)
         return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
+
+    async def _mentioned(self, prompt: str) -> list[FileItem | ResourceItem]:
+        """The files and resources that the prompt mentions."""
+        result: states.ServerOffersWire = await self._client.request(
+            wire.TOOL_SERVERS_OFFERS, {"sessionId": self._session_id}
+        )
+        return mentioned(prompt, self._options.workspace, [each["server"] for each in result["servers"]])
 
     async def _stop_background_commands(self) -> bool:
         """Stops the background commands, which would end with the server, so that their changes are reviewed too.
