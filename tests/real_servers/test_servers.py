@@ -73,7 +73,7 @@ async def test_sequential_thinking(packages: Path) -> None:
 
 
 async def test_everything(packages: Path) -> None:
-    """Pictures, structured results, progress, links and a form."""
+    """Pictures, structured results, progress, links, a form, prompts, and resources of a list and of a template."""
     user = User("allow_once", said=["Ann", "Leave Out", *["Decline"] * 20])
     async with running(packages, "npx", "-y", EVERYTHING, user=user) as found:
         assert "Echo: hi" in await found.call("s__echo", message="hi")
@@ -84,6 +84,12 @@ async def test_everything(packages: Path) -> None:
         assert "completed" in await found.call("s__trigger-long-running-operation", duration=1, steps=2)
         assert found.output == ["1 of 2\n", "2 of 2\n"]
         assert "(A link to" in await found.call("s__get-resource-links", count=2)
+        servers = found.session.tool_servers
+        [offer] = await servers.offers()
+        assert "args-prompt" in [prompt.name for prompt in offer.prompts]
+        assert "Bonn" in (await servers.prompt("s", "args-prompt", {"city": "Bonn"})).text
+        assert "Everything Server" in (await servers.read("s", offer.resources[0].uri)).text
+        assert "Resource 7" in (await servers.read("s", "demo://resource/dynamic/text/7")).text
 
 
 async def test_git(packages: Path) -> None:
