@@ -415,7 +415,7 @@ editorTest("the chips show only what is sent with a task", async ({ page, worksp
   await chips("greet.py", "greet.py, line 2"); // their text is sent, because they are not lines of the file
   fs.writeFileSync(path.join(workspace, "..", "outside.py"), "# not in the workspace\n");
   await page.runCommand("File: Open File...");
-  await page.pick("..");
+  await page.pick("..", { isInNext: true });
   await page.pick("outside.py");
   await page.clickLine("# not in the workspace");
   await page.press("Shift+Home");

@@ -156,7 +156,7 @@ editorTest("a session is renamed with F2, and found by its new name", async ({ p
   await picture(page, "found");
   await page.runCommand("Agent: Rewind...");
   await page.fillInput("Another Session...", { title: "Agent: Rewind “Greetings”" });
-  await page.pick("The second task", { title: "Agent: Rewind" });
+  await page.pick("The second task", { title: "Agent: Rewind", isInNext: true });
   await page.until("the messages of the other session", async () => {
     const { title, items } = await page.quickInput();
     return title === "Agent: Rewind “The second task”" && items[0].label === "Thank you";

@@ -167,13 +167,15 @@ export function workbenchVerbs({ page, until, act }) {
       if (accept) await input.press("Enter");
     },
 
-    /** Chooses an entry of the open list by its exact label. */
-    pick: async (label, { title } = {}) => {
+    /** Chooses an entry of the open list by its exact label. `isInNext`: the next list has such an entry too. */
+    pick: async (label, { title, isInNext = false } = {}) => {
       await asked(title);
       await act(`the entry "${label}" of the list`, async () => {
         await page.mouse.move(0, 0); // the hover of the row under a resting pointer covers the next one
         await click(quickRow(label));
       });
+      // the next box may have the same title
+      await until("the end of the list", async () => isInNext || !(await quickRow(label).isVisible()));
     },
 
     press: (keys) => page.keyboard.press(keys),
