@@ -13,6 +13,8 @@ from watchfiles import awatch
 from lsp.restarts import Json, Replay, edits, listed
 from support.client import Client
 
+SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
+
 pytestmark = pytest.mark.slow
 
 
@@ -72,6 +74,33 @@ async def test_fault_56_a_command_fills_the_sandbox(
         assert refused["isError"]
         assert "The command was not run: no space, or no inode, is left for its sandbox" in refused["text"]
         assert (ran["isError"], ran["text"].splitlines()[0]) == (False, "x" * 9000 + "a.txt")
+
+
+async def test_fault_212_a_tool_server_fills_the_disk(workspace: Path, replay: Replay, tmp_path: Path) -> None:
+    """docs/faults.md 212: it is ended while there is still space, what it wrote is removed, and the session is saved.
+
+    What it writes is slow enough for a check between two files, and ends before the disk is full.
+    """
+    fill = "for n in $(seq 45); do head -c 1000000 /dev/zero >> big; sleep 0.05; done; sleep 3600"
+    calls = [
+        {"files__run": {"command": fill}},
+        {"files__run": {"command": "ls; df --block-size=1M --output=avail . | tail -1"}},
+    ]
+    settings = replay(*({"calls": [call]} for call in calls), {"text": "."})
+    settings["mcpServers"] = {"files": {"command": sys.executable, "args": [str(SCRIPTED)]}}
+    client = await with_small_storage(workspace, settings, tmp_path / "small", "size=60m")
+    client.answers["agent/approve"] = lambda _: {"option": "reject_once"}  # there is no sandbox, so nothing to fill
+    async with client:
+        assert (await client.run())["stopReason"] == "end_turn"
+        if client.all("agent/approve"):
+            pytest.skip("no sandbox on a small file system")
+        filled, after = client.events("tool_finished")
+        assert filled["isError"]
+        assert "Ended: a disk to which the command can write has become almost full" in filled["text"]
+        assert not after["isError"]
+        assert "big" not in after["text"]
+        assert int(re.findall(r"^ *(\d+)$", after["text"], re.MULTILINE)[-1]) > 50
+        assert not any("cannot be saved" in each["message"] for each in client.all("window/showMessage"))
 
 
 @pytest.mark.parametrize("how", ["while it is quiet", "as it ends"])

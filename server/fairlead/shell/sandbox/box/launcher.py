@@ -140,8 +140,9 @@ def _init(spec: "BoxSpec", wait: int) -> int:
         return FAILED
     os.close(wait)
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    disks = limits.Disks(view.written_folders(spec))  # before the first layer covers one of them
     view.mount_overlays(spec["layers"])
-    monitor = limits.BoxMonitor(spec, view.mount_scratch(spec))
+    monitor = limits.BoxMonitor(spec, view.mount_scratch(spec), disks)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     limits.limit_pids(spec)
     view.mount_masks(spec)  # not by bubblewrap, which limits their number and fails if a target is gone by then

@@ -23,11 +23,15 @@ SLACK = 32
 _RESERVED_PIDS = 300
 # the largest share of time for measuring shared memory
 MEASURING_SHARE = 0.2
+# what a box leaves free on a disk, in bytes and in inodes: enough for the editor, for saved sessions and to free more
+FREE_BYTES, FREE_INODES = 1 << 30, 20_000
 _EAGAIN = 11
 TOO_MANY = "the command had more than {:,} processes and threads at once (limited by the setting bash.processes)"
 TOO_LARGE = (
     "the command used more than {:,} MB of memory, files in /tmp included (limited by the setting bash.memoryMb)"
 )
+
+DISK_FULL = "a disk to which the command can write has become almost full"
 
 
 def lower_priority() -> None:
@@ -69,15 +73,42 @@ def set_limits(spec: "BoxSpec") -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
+class Disks:
+    """The file systems of these folders, on which a box must leave some space free.
+
+    If one of them is already almost full, the box may use half of what is free.
+    """
+
+    def __init__(self, folders: list[str]) -> None:
+        self._least: dict[int, tuple[int, int, int]] = {}  # by device: a descriptor, bytes, inodes
+        for folder in folders:
+            device = os.stat(folder).st_dev
+            if device not in self._least:
+                descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+                space, inodes = _free(descriptor)
+                self._least[device] = descriptor, min(FREE_BYTES, space // 2), min(FREE_INODES, inodes // 2)
+
+    def are_full(self) -> bool:
+        """Whether too little is free on one of them."""
+        for descriptor, least_space, least_inodes in self._least.values():
+            space, inodes = _free(descriptor)
+            if space < least_space or inodes < least_inodes:
+                return True
+        return False
+
+
 class BoxMonitor:
-    """Checks the processes and memory of a box, in the init. `scratch` is a descriptor of its file system in memory.
+    """Checks the processes, the memory and the disks of a box, in the init.
+
+    `scratch` is a descriptor of its file system in memory.
 
     Among hundreds of busy processes, the init gets only a millisecond from time to time. So it reads each process once
     a second, and ten times a second only a few system-wide figures, which show when to check earlier.
     """
 
-    def __init__(self, spec: "BoxSpec", scratch: int) -> None:
+    def __init__(self, spec: "BoxSpec", scratch: int, disks: Disks) -> None:
         self._processes, self._memory, self._scratch = spec["processes"], spec["memory"], scratch
+        self._disks = disks
         self._next = self._next_full = self._next_measuring = 0.0
         self._threads, self._available = _machine_load()
         self._lowered: set[int] = {0, 1}  # sessions whose priority is lowered; 0 is none, 1 the init's own
@@ -89,6 +120,8 @@ class BoxMonitor:
         if now < self._next:
             return ""
         self._next = now + TICK
+        if self._disks.are_full():
+            return DISK_FULL
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
         if len(pids) > self._processes:
             return TOO_MANY.format(self._processes)
@@ -207,6 +240,12 @@ def command_line(pid: str) -> list[bytes]:
     """The words of a process's command line; none if the process has ended."""
     line = _read(f"/proc/{pid}/cmdline").rstrip(b"\0")
     return line.split(b"\0") if line else []
+
+
+def _free(descriptor: int) -> tuple[int, int]:
+    """The bytes and the inodes that are free on a file system for the box's account."""
+    found = os.fstatvfs(descriptor)
+    return found.f_bavail * found.f_frsize, found.f_favail
 
 
 def _machine_load() -> tuple[int, int]:

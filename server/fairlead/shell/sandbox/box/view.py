@@ -82,6 +82,12 @@ def mount_overlays(layers: "list[OverlaySpec]") -> None:
             os.close(descriptor)
 
 
+def written_folders(spec: "BoxSpec") -> list[str]:
+    """The folders on disk to which the box writes: the upper ones of its layers, and those shown as writable."""
+    shown = [source for source, _, writable in spec["binds"] if writable and os.path.isdir(source)]
+    return [*(layer["upper"] for layer in spec["layers"]), *shown]
+
+
 def mount_scratch(spec: "BoxSpec") -> int:
     """Mounts the box's file system in memory; returns a descriptor of it."""
     folder = spec["scratch"]
