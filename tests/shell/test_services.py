@@ -105,6 +105,18 @@ async def test_what_the_mirror_wrote_is_no_change_of_the_process(workspace: Path
         ]
 
 
+async def test_what_the_process_wrote_is_not_shown_to_it_again(workspace: Path) -> None:
+    """It still has its own file, and not a copy: thousands of files would take long."""
+    async with shell(workspace, View()) as service:
+        await service.run("echo own > own.txt")
+        assert await service.contents() == {"own.txt": b"own\n"}
+        before = await service.run("stat -c %i own.txt")
+        await service.started.show({"own.txt": b"own\n"})
+        assert await service.run("stat -c %i own.txt") == before
+        await service.started.show({"own.txt": b"other\n"})
+        assert await service.run("cat own.txt") == "other\n"
+
+
 async def test_what_only_one_program_may_use(workspace: Path, tmp_path: Path) -> None:
     """Its variables and folders. It does not get those of the user's settings for all commands."""
     shown, writable = tmp_path / "shown", tmp_path / "writable"

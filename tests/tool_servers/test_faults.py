@@ -10,6 +10,8 @@ import pytest
 from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
 from fairlead.gate.request import UseChangedTools
+from fairlead.session.settings import BashSettings
+from fairlead.tool_servers.server import TOO_MUCH
 from fairlead.tools.server_tools import USUAL_WINDOW, server_tools
 from support.sandbox import needs_sandbox
 from tool_servers.world import User, World, scripted, world
@@ -85,6 +87,27 @@ async def test_a_result_that_is_too_large() -> None:
     async with world(scripted()) as found:
         with pytest.raises(ToolError, match="more than 16 MB"):
             await found.call("files__run", command="head -c 100000000 /dev/zero | tr '\\\\0' x")
+
+
+async def test_a_server_that_writes_thousands_of_files() -> None:
+    """docs/faults.md 212: it is ended with what it wrote beyond the limit, and starts again with what is proposed."""
+    async with world(scripted()) as found:
+        said = await found.call("files__run", command="for n in $(seq 2010); do echo > $n; done")
+        assert "Too many changes: those to 10 more files were discarded." in said
+        assert TOO_MUCH in said
+        assert len(found.proposals) == 2000
+        assert "2000" in await found.call("files__run", command="ls | wc -l")
+        assert len(found.proposals) == 2000
+
+
+async def test_a_server_that_fills_its_temporary_folder() -> None:
+    """docs/faults.md 212: the folder is in memory, and limited by it."""
+    async with world(scripted()) as found:
+        found.change_settings(bash=BashSettings(memory_mb=40))
+        await found.session.tool_servers.restart("files")
+        with pytest.raises(ToolError, match="No space left on device"):
+            await found.call("files__run", command="head -c 100000000 /dev/zero > /tmp/big")
+        assert "hi" in await found.call("files__say", text="hi")
 
 
 async def test_the_rest_of_a_long_result_can_be_read() -> None:

@@ -86,8 +86,11 @@ class World:
 
     def define(self, *definitions: Definition) -> None:
         """Replaces the servers in the settings."""
+        self.change_settings(mcp_servers={each.name: each for each in definitions})
+
+    def change_settings(self, **changes: Any) -> None:
         context = self.session._context  # pyright: ignore[reportPrivateUsage]
-        context.settings = replace(context.settings, mcp_servers={each.name: each for each in definitions})
+        context.settings = replace(context.settings, **changes)
 
     async def call(self, name: str, **given: Any) -> str:
         """Calls a tool as a run does. Raises ToolError."""

@@ -212,6 +212,8 @@ class Changes:
     folders: FolderChanges = NO_FOLDERS
     repository_changed: int = 0
     """When a repository last changed, in ns by the file system's clock; 0: it did not."""
+    omitted: int = 0
+    """How many changes are left out, because there are too many. A warning says so."""
 
 
 @dataclass(frozen=True, slots=True)

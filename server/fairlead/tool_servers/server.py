@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
 from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes, Entry
+from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.shell.services.seen_files import SeenFiles
 from fairlead.tool_servers.connection import START_SECONDS, Connection, Listed, ListedTool, Transport
@@ -32,6 +33,7 @@ MOVED = (
     "All that the server wrote since its last call is discarded, because it moved HEAD or the stash (git stash, "
     "switch, checkout, rebase). It was ended, and starts again at the next call. The proposals are unchanged."
 )
+TOO_MUCH = "The server was ended, so that what it wrote beyond that is gone. It starts again at the next call."
 OFFER_SECONDS = 3.0
 """How long a list may take for which the user waits while typing."""
 
@@ -185,7 +187,8 @@ class RunningServer:
 
         Raises:
             ToolRefused, TimeoutError, ServerFailed: as `Connection.call`.
-            ToolError: its files cannot be read or shown.
+            ServerFailed: the changed files cannot be shown to it.
+            ToolError: its files cannot be read.
         """
         with self._calling(call):
             await finish_uncancelled(self._show_files())
@@ -228,7 +231,10 @@ class RunningServer:
             if self._last_call is not None:
                 await self._take_changes(self._last_call)
             async with self._files:
-                await self._box.update()
+                try:
+                    await self._box.update()
+                except ServiceError as error:  # it would see old files
+                    raise ServerFailed(str(error)) from error
 
     async def _take_changes(self, call: RunningCall) -> Sequence[str]:
         if self._box is None:
@@ -238,6 +244,10 @@ class RunningServer:
             if HEAD_MOVED in changes.warnings:  # it sees another state of the files, so nothing that it writes fits
                 self._last_call = None
                 self.start_ending()
+            if changes.omitted:  # the next call would have to look through all of it again
+                self._last_call = None
+                self.start_ending()
+                changes = replace(changes, warnings=[*changes.warnings, TOO_MUCH])
             texts = {HEAD_MOVED: MOVED, REPOSITORY_DISCARDED: DISCARDED}
             changes = replace(changes, warnings=[texts.get(each, each) for each in changes.warnings])
             if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):

@@ -93,12 +93,14 @@ class OverlayFolders:
         if not moved:
             warnings |= dict.fromkeys(_discarded(others))
         latest = max(each.repository_changed for each in changes.values())
+        omitted = sum(each.omitted for each in changes.values())
         if not self.roots.has_names:
             return replace(
                 within[self.paths[0]],
                 warnings=list(warnings),
                 discarded_outside=discarded,
                 repository_changed=latest,
+                omitted=omitted,
             )
         files = [
             replace(change, path=self._outer(top, change.path))
@@ -107,7 +109,7 @@ class OverlayFolders:
         ]
         ignored = self._outer_names((top, each.ignored) for top, each in within.items())
         folders = NO_FOLDERS if moved else self._outer_folders({top: each.folders for top, each in within.items()})
-        return Changes(files, ignored, list(warnings), discarded, folders, latest)
+        return Changes(files, ignored, list(warnings), discarded, folders, latest, omitted)
 
     def _outer_folders(self, inner: Mapping[Path, FolderChanges]) -> FolderChanges:
         return FolderChanges(

@@ -11,8 +11,8 @@ from io import FileIO
 
 from fairlead.shell.services.errors import ServiceError
 
-SECONDS = 20.0
-"""The time limit for one set of changes."""
+SECONDS, SECONDS_PER_FILE = 20.0, 0.05
+"""The time limit for one set of changes: this long, and longer for each file."""
 _LOOP = r"""
 mirror() {
   local action name length
@@ -22,7 +22,9 @@ mirror() {
       write)
         head -c "$length" >/tmp/.fairlead-mirror || return
         if [ -f "$name" ]; then chmod --reference="$name" /tmp/.fairlead-mirror; fi
-        mkdir -p -- "${name%/*}"; rm -rf -- "$name"; mv -fT -- /tmp/.fairlead-mirror "$name" ;;
+        [ -d "${name%/*}" ] || mkdir -p -- "${name%/*}"
+        if [ -d "$name" ] && [ ! -L "$name" ]; then rm -rf -- "$name"; fi
+        mv -fT -- /tmp/.fairlead-mirror "$name" ;;
       remove) rm -rf -- "$name" ;;
       done) printf '%s\n' "$name" ;;
     esac
@@ -66,11 +68,11 @@ class Mirror:
             changes: the contents by path relative to the process's folder, with `/`; None removes a file.
 
         Raises:
-            ServiceError: the loop did not answer within `SECONDS`, has ended, or gave a wrong answer.
+            ServiceError: the loop did not answer in time, has ended, or gave a wrong answer.
         """
         self._batches += 1
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(SECONDS + SECONDS_PER_FILE * len(changes)):
                 writer = self._writer or await self._connect()
                 for name, data in changes.items():
                     action = b"remove" if data is None else b"write"

@@ -102,12 +102,18 @@ class ServiceProcess:
         return cls(process, box, mirror, lambda name: layer.roots.relative(Path(os.path.normpath(folder / name))))
 
     async def show(self, changes: Mapping[str, bytes | None]) -> None:
-        """Shows it files in the sandbox. See `Mirror.apply`."""
-        if self._mirror is not None and changes:
-            await self._mirror.apply(changes)
-            self._known |= {
-                self._name_of(name): None if data is None else Entry(data) for name, data in changes.items()
-            }
+        """Shows it files in the sandbox, except those that it wrote with the same content. See `Mirror.apply`."""
+        shown = {name: data for name, data in changes.items() if not self._has(self._name_of(name), data)}
+        if self._mirror is not None and shown:
+            await self._mirror.apply(shown)
+            self._known |= {self._name_of(name): None if data is None else Entry(data) for name, data in shown.items()}
+
+    def _has(self, name: str, data: bytes | None) -> bool:
+        """Whether a file that differs from its view at the start had this content when it was last noted."""
+        if name not in self._known:
+            return False
+        entry = self._known[name]
+        return (None if entry is None else entry.data) == data
 
     async def take_changes(self) -> Changes:
         """What it has changed since the last call, apart from what `show` has written. Empty without a sandbox.

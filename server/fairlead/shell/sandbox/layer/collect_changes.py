@@ -27,6 +27,8 @@ MAX_BYTES = 20_000_000
 MAX_CHANGES = 2_000
 MAX_TOTAL = 200_000_000
 MAX_DEPTH = 100
+# the search for what a running command wrote ends after this many changes too many
+_MAX_OMITTED = 20_000
 TOO_MANY = "Too many changes:"
 _CHUNK = 1 << 20
 _TOO_LARGE = f"it is larger than {MAX_BYTES // 1_000_000} MB"
@@ -120,6 +122,8 @@ class _Collector:
             names = sorted(entry.name for entry in entries)
         found: dict[str, bool] = {}
         for name in names:
+            if self._is_enough():
+                break
             try:
                 found[name] = self._entry(at, name, f"{path}/{name}" if path else name, folder)
             except FileNotFoundError:  # the command has just removed it
@@ -152,7 +156,8 @@ class _Collector:
             return Changes([], self._new_ignored, [HEAD_MOVED], repository_changed=self._repository_changed)
         lines = [REPOSITORY_DISCARDED] if self._repository_changed else []
         if self._omitted:
-            lines.append(f"{TOO_MANY} those to {self._omitted:,} more files were discarded.")
+            others = f"more than {_MAX_OMITTED:,} other" if self._is_enough() else f"{self._omitted:,} more"
+            lines.append(f"{TOO_MANY} those to {others} files were discarded.")
         if self._changed_ignored:
             names, omitted = self._changed_ignored[:_MAX_NAMED], len(self._changed_ignored) - _MAX_NAMED
             more = f" and {omitted:,} more" if omitted > 0 else ""
@@ -163,7 +168,12 @@ class _Collector:
         not_empty = [path for path in self.view.empty_folders if path not in set(self._empty_folders)]
         folders = FolderChanges(self._empty_folders, not_empty, self._removed_folders)
         return Changes(
-            self.changes, self._new_ignored, lines, folders=folders, repository_changed=self._repository_changed
+            self.changes,
+            self._new_ignored,
+            lines,
+            folders=folders,
+            repository_changed=self._repository_changed,
+            omitted=self._omitted,
         )
 
     def _entry(self, at: int, name: str, path: str, folder: _Folder) -> bool:
@@ -257,6 +267,8 @@ class _Collector:
             is_link = stat.S_ISLNK(found.st_mode)
             is_same = is_link and self._same_link(at, name, path)
             return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
+        if self.upper.is_untouched(path, found):
+            return True
         if self._is_full():
             self.upper.times.note_changed(path, None)
             return False
@@ -270,8 +282,7 @@ class _Collector:
         before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
-            if not self.upper.is_untouched(path, found):
-                self._rewritten[path] = data, mode
+            self._rewritten[path] = data, mode
             return True
         if obstacle:
             return self._add_not_proposed(path, obstacle)
@@ -359,6 +370,10 @@ class _Collector:
         full = len(self.changes) >= MAX_CHANGES or self._bytes_read >= MAX_TOTAL
         self._omitted += full
         return full
+
+    def _is_enough(self) -> bool:
+        """Whether the search ends, because a running command wrote far too much."""
+        return not self.takes and self._omitted >= _MAX_OMITTED
 
     def _add_not_proposed(self, path: str, reason: str) -> bool:
         """Adds a change that cannot be proposed. Returns false, because it is lost."""
