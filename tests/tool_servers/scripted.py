@@ -42,6 +42,7 @@ TOOLS = [
     tool("fail", "Answers with an error of the protocol.", "text"),
     tool("other_id", "Answers a call that nobody made, then this one."),
     tool("flood", "Sends many messages."),
+    tool("garble", "Answers with what is no message.", "kind"),
 ]
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -177,6 +178,12 @@ def call(number: Any, name: str, given: dict[str, Any], token: Any) -> None:
         case "other_id":
             send(id=999_999, result=text_result("for nobody"))
             result = text_result("for this call")
+        case "garble":
+            brackets = b"[" * 100_000 + b"]" * 100_000
+            content = {"deep": brackets, "bytes": b'[{"type":"text","text":"\xff\xfe"}]'}[given["kind"]]
+            sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":%b}}\n' % (number, content))
+            sys.stdout.flush()
+            return
         case "flood":
             line = json.dumps(
                 {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 10_000}}
@@ -243,8 +250,6 @@ def start() -> None:
                 sys.stdout.write("x" * 100_000)
         case "deep":
             print('{"jsonrpc":"2.0","id":1,"result":' + "[" * 100_000 + "]" * 100_000 + "}", flush=True)
-        case "child":
-            subprocess.Popen(["sleep", "3600"])
 
 
 if __name__ == "__main__":

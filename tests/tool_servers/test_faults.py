@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import random
 import re
 import subprocess
 
+import psutil
 import pytest
 
 from fairlead.agent.tool import RunningCall
@@ -122,7 +124,7 @@ async def test_the_rest_of_a_long_result_can_be_read() -> None:
 
 async def test_a_call_that_hangs() -> None:
     """docs/faults.md 203: it ends without a sign of progress; one that is cancelled ends at once, with the box."""
-    async with world(scripted(seconds=1)) as found:
+    async with world(scripted(seconds=5)) as found:
         with pytest.raises(ToolError, match="did not answer in time"):
             await found.call("files__hang")
         hanging = asyncio.create_task(found.call("files__write", path="fifo", text="x"))
@@ -131,6 +133,15 @@ async def test_a_call_that_hangs() -> None:
         with pytest.raises(asyncio.CancelledError):
             await hanging
         assert found.proposals == {}
+        assert "hi" in await found.call("files__say", text="hi")
+
+
+@pytest.mark.parametrize("kind", ["deep", "bytes"])
+async def test_an_answer_that_is_no_message(kind: str) -> None:
+    """docs/faults.md 203: nobody can read it, so the call ends without an answer. The next call works."""
+    async with world(scripted(seconds=5)) as found:
+        with pytest.raises(ToolError, match="did not answer in time"):
+            await found.call("files__garble", kind=kind)
         assert "hi" in await found.call("files__say", text="hi")
 
 
@@ -197,9 +208,17 @@ async def test_a_server_that_switches_to_another_branch() -> None:
 
 async def test_no_process_of_a_server_survives_it() -> None:
     """docs/faults.md 203: the box ends with all of its processes."""
-    async with world(scripted("files", "child")) as found:
-        await found.call("files__run", command="sleep 3600 > /dev/null 2>&1 &")
-    # the box is removed with the session, which waits for its processes
+    seconds = f"3600.{random.randrange(10**9)}"
+    async with world(scripted()) as found:
+        await found.call("files__run", command=f"setsid sleep {seconds} > /dev/null 2>&1 &")
+        assert processes_with(seconds)
+    assert not processes_with(seconds)
+
+
+def processes_with(word: str) -> list[int]:
+    """The processes of this machine that have a word in their command line."""
+    found = [process for process in psutil.process_iter(["cmdline"]) if word in (process.info["cmdline"] or ())]
+    return [process.pid for process in found]
 
 
 async def test_nothing_of_the_machine_is_reached() -> None:

@@ -106,6 +106,7 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize(("target", "shown"), ELSEWHERE)
 async def test_a_redirect_elsewhere_is_not_followed(target: str, shown: str) -> None:
+    """docs/faults.md 213: to a private address, to this machine or to a file."""
     async with remote_server() as server, using(server) as found:
         server.faults["tools/call"] = redirect(target)
         with pytest.raises(ToolError, match=f"it redirects to {shown}, and nothing was sent there"):
@@ -114,6 +115,7 @@ async def test_a_redirect_elsewhere_is_not_followed(target: str, shown: str) -> 
 
 @pytest.mark.parametrize(("target", "shown"), ELSEWHERE)
 async def test_a_redirect_elsewhere_at_the_start(target: str, shown: str) -> None:
+    """docs/faults.md 213: as in a call."""
     async with remote_server() as server:
         server.faults["server/discover"] = redirect(target, 302)
         async with using(server) as found:
@@ -123,7 +125,7 @@ async def test_a_redirect_elsewhere_at_the_start(target: str, shown: str) -> Non
 
 
 async def test_a_redirect_to_another_port_gets_nothing() -> None:
-    """No header, no argument and no request at all."""
+    """docs/faults.md 213: no header, no argument and no request at all."""
 
     async def answer(request: Request, reply: Reply) -> None:
         await reply.send(500)
@@ -216,7 +218,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_in_a_call(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """The call fails with the reason, without a traceback in the log, and the next call works."""
+    """docs/faults.md 215: the call fails with the reason, without a traceback in the log, and the next call works."""
     fault, reason = FAULTS[name]
     async with remote_server() as server:
         server.faults["tools/call"] = fault
@@ -232,7 +234,7 @@ async def test_a_fault_in_a_call(name: str, caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_at_the_start(name: str) -> None:
-    """In all that is answered."""
+    """docs/faults.md 215: in all that is answered."""
     fault, reason = FAULTS[name]
     async with remote_server() as server:
         server.faults.update(dict.fromkeys(("server/discover", "initialize"), fault))
@@ -243,7 +245,7 @@ async def test_a_fault_at_the_start(name: str) -> None:
 
 
 async def test_a_server_that_is_away() -> None:
-    """It can be used as soon as it is back."""
+    """docs/faults.md 215: it can be used as soon as it is back."""
     async with remote_server() as server, using(server) as found:
         assert "hello" in await found.call("far__say", text="hello")
         await server.http.stop()
@@ -276,7 +278,7 @@ async def test_a_server_that_goes_away_in_a_call() -> None:
 
 
 async def test_a_lost_session_is_begun_again() -> None:
-    """A server that was restarted has not read the call, so the call is repeated once."""
+    """docs/faults.md 215: a server that was restarted has not read the call, so the call is repeated once."""
     async with remote_server(OLD) as server, using(server) as found:
         assert "one" in await found.call("far__say", text="one")
         server.session += 100

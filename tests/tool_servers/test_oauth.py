@@ -83,6 +83,7 @@ async def test_the_front_end_saves_and_returns_it() -> None:
 
 
 async def test_a_token_that_the_server_no_longer_takes_is_refreshed() -> None:
+    """docs/faults.md 214: without the user."""
     async with protected_server() as (server, issuer):
         secrets, definition = Secrets(), remote(server)
         await log_in(secrets, definition, issuer.browse)
@@ -105,7 +106,7 @@ async def test_two_sessions_share_a_sign_in() -> None:
 
 
 async def test_a_lost_sign_in_leads_back_to_the_user() -> None:
-    """The call says what to do. After the next sign-in, calls work again."""
+    """docs/faults.md 214: the call says what to do. After the next sign-in, calls work again."""
     async with protected_server() as (server, issuer):
         secrets, definition = Secrets(), remote(server)
         await log_in(secrets, definition, issuer.browse)
@@ -233,7 +234,7 @@ async def test_another_way_back_needs_another_registration() -> None:
 
 
 async def test_the_token_is_sent_to_no_other_server() -> None:
-    """Neither after a redirect nor when the same definition gets another address."""
+    """docs/faults.md 214: neither after a redirect nor when the same definition gets another address."""
 
     async def refuse(request: Request, reply: Reply) -> None:
         await reply.send(401)
@@ -268,7 +269,7 @@ async def test_the_token_is_sent_to_no_other_server() -> None:
     ],
 )
 def test_what_a_server_must_not_name(target: str, problem: str) -> None:
-    """For its sign-in: otherwise it could make requests to the user's own network."""
+    """docs/faults.md 213: for its sign-in; otherwise it could make requests to the user's own network."""
     with pytest.raises(ServerFailed, match=re.escape(problem)):
         check_target(target, "https://mcp.example.com/mcp")
 
