@@ -51,7 +51,9 @@ def changed_tools(before: Sequence[ListedTool], now: Sequence[ListedTool]) -> st
 
 def _text(tool: ListedTool) -> str:
     schema = json.dumps(tool.schema, ensure_ascii=False, indent=1, sort_keys=True)
-    return f"{tool.name}\n{tool.title}\n{tool.description}\n{schema}"
+    claims = "It says that it only reads.\n" if tool.reads_only else ""
+    claims += "It says that it may destroy something.\n" if tool.is_destructive else ""
+    return f"{tool.name}\n{tool.title}\n{tool.description}\n{claims}{schema}"
 
 
 def digest_of(definition: Definition, tools: Sequence[ListedTool]) -> str:

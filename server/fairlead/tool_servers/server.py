@@ -117,8 +117,12 @@ class RunningServer:
     ) -> None:
         self.definition, self.output = definition, output
         self._box, self._streams, self._propose, self._ask, self._on_use = box, streams, propose, ask, on_use
-        self.changed: set[Listed] = {"prompts", "resources"}
-        """What has changed since it was listed; prompts and resources also before they were listed."""
+        self.changed: set[Listed] = {"tools", "prompts", "resources"}
+        """What may differ from the last list, because there is none or the server has said so."""
+        self.tools: Sequence[ListedTool] = ()
+        """The last list."""
+        self.learning = asyncio.Lock()
+        """Held while the user is asked about changed tools."""
         self.has_failed = False
         self.connection = Connection(transport, self.changed.add, self._elicit)
         self._resources: Sequence[ListedResource] = ()
@@ -143,9 +147,10 @@ class RunningServer:
         with self._naming_reason():
             await self.connection.open(min(START_SECONDS, self.definition.seconds))
 
-    async def list_tools(self) -> list[ListedTool]:
+    async def list_tools(self) -> Sequence[ListedTool]:
         """See `Connection.list_tools`."""
-        return await self._list("tools", self.connection.list_tools())
+        self.tools = await self._list("tools", self.connection.list_tools())
+        return self.tools
 
     async def list_prompts(self) -> list[ListedPrompt]:
         """See `Connection.list_prompts`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairlead.agent.tool import RunningCall
-from fairlead.display import end_sentence, escape_invisible, escape_to_one_line
+from fairlead.display import end_sentence, escape_invisible, escape_to_one_line, shorten
 from fairlead.errors import ToolError
 from fairlead.gate.gate import NotAllowed
 from fairlead.gate.request import StartServer, UseChangedTools
@@ -27,7 +27,7 @@ from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.offers import ListedResource, Offer
 from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnded
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
-from fairlead.tool_servers.results import Answer
+from fairlead.tool_servers.results import Answer, untrusted
 from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.server import RunningServer
 from fairlead.tool_servers.sign_ins import NO_SDK, SignInNeeded
@@ -152,9 +152,8 @@ class ToolServers:
         """
 
         async def ask(server: RunningServer) -> tuple[Answer, Sequence[str]]:
-            if "tools" in server.changed:
-                await self._learn_from(server)
-            self._check_offered(server.definition, offered)
+            await self._learn_from(server)
+            self._check_offered(server.definition, offered, server)
             return await server.call(offered.tool, arguments, call)
 
         return await self._ask(offered.server, ask)
@@ -254,7 +253,17 @@ class ToolServers:
             await self._learn_from(await self._running(definition))
 
     async def _learn_from(self, server: RunningServer) -> None:
-        """Takes over the tools of a running server. Asks the user if they differ from those that are known."""
+        """Takes over the tools of a running server if they may have changed. Asks the user if they differ.
+
+        Raises:
+            NotAllowed: the user does not allow the changed tools.
+            ServerFailed: the server does not list them.
+        """
+        async with server.learning:  # another call waits for the user's answer too
+            if "tools" in server.changed:
+                await self._learn_tools(server)
+
+    async def _learn_tools(self, server: RunningServer) -> None:
         definition = server.definition
         found = await server.list_tools()
         before = self._known.tools(definition.digest)
@@ -284,18 +293,21 @@ class ToolServers:
                 resources = [*await server.resources()]
         return Offer(definition.name, self._known.prompts(definition.digest), resources)
 
-    def _check_offered(self, definition: Definition, offered: OfferedTool) -> None:
-        """Raises ToolError if a tool is no longer what the model has seen."""
+    def _check_offered(self, definition: Definition, offered: OfferedTool, server: RunningServer) -> None:
+        """Raises ToolError if a tool is no longer what the model has seen, or what the user has allowed."""
+        name = shorten(offered.tool.name)
         now = next(
             (tool for tool in self._known.tools(definition.digest) or () if tool.name == offered.tool.name), None
         )
         if now is None:
-            raise ToolError(f"The tool server {definition.name} no longer has the tool {offered.tool.name}.")
+            raise ToolError(f"The tool server {definition.name} no longer has the tool {name}.")
         if now != offered.tool:
             raise ToolError(
-                f"The tool {offered.tool.name} of {definition.name} has changed since this run began, so it was not "
-                "called. The next run can use it."
+                f"The tool {name} of {definition.name} has changed since this run began, so it was not called. The "
+                "next run can use it."
             )
+        if now not in server.tools:
+            raise ToolError(f"The tool {name} of {definition.name} has changed, and the user did not allow that.")
 
     async def _running(self, definition: Definition) -> RunningServer:
         """The running server; starts it if necessary.
@@ -461,10 +473,10 @@ class ToolServers:
         if self._needs_sign_in(state):
             return ToolError(NEEDS_SIGN_IN.format(server=definition.name))
         last = state.output.last_line
-        said = f" Its last output: {escape_to_one_line(last)}" if last else ""
+        said = f" Its last output:\n{untrusted(escape_to_one_line(last), definition.name)}" if last else ""
         again = " It is not started again until the user restarts it." if state.failures >= MAX_FAILURES else ""
         problem = end_sentence(state.problem)
-        return ToolError(f"The tool server {definition.name} failed: {problem}{said}{again}")
+        return ToolError(f"The tool server {definition.name} failed: {problem}{again}{said}")
 
     async def _end(self, state: _Known) -> None:
         async with state.lock:
