@@ -18,6 +18,7 @@ MAX_IMAGES = 10
 _MAX_NAME = 200
 _TAG = "untrusted"
 _TAGGED = re.compile(rf'<{_TAG} source="[^"\n]*">\n(.*?)\n</{_TAG}>', re.DOTALL)
+_MARKUP = re.compile(r'["<>]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,9 @@ def untrusted(text: str, source: str) -> str:
 
 def tagged(tag: str, text: str, source: str) -> str:
     """A text between tags that name its source. No text can end the tags early."""
-    inner = re.sub(rf"</(?=\s*{tag})", "<\\\\/", text, flags=re.IGNORECASE)
-    return f'<{tag} source="{shorten(source, _MAX_NAME).replace(chr(34), "")}">\n{inner}\n</{tag}>'
+    # a closing tag with a control character in it becomes whole
+    inner = re.sub(rf"</(?=\s*{tag})", "<\\\\/", without_sequences(text), flags=re.IGNORECASE)
+    return f'<{tag} source="{_MARKUP.sub("", shorten(source, _MAX_NAME))}">\n{inner}\n</{tag}>'
 
 
 def without_tags(text: str) -> str:

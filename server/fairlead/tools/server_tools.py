@@ -16,7 +16,7 @@ from fairlead.display import escape_invisible, shorten
 from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.gate.gate import Gate
 from fairlead.gate.request import CallTool
-from fairlead.json_values import fields_of
+from fairlead.json_values import fields_of, is_list, is_object
 from fairlead.plan.evidence import ServerCall
 from fairlead.sentences import Sentence
 from fairlead.tool_servers.connection import ListedTool, ToolRefused
@@ -172,9 +172,20 @@ def _spec(offered: OfferedTool) -> ToolSpec:
     tool = offered.tool
     about = tool.description or tool.title or tool.name
     # the providers' APIs accept only an object, without alternatives at the top level
-    schema = {name: rule for name, rule in tool.schema.items() if name not in _NOT_TOP_LEVEL}
+    schema = {name: rule for name, rule in _visible(tool.schema).items() if name not in _NOT_TOP_LEVEL}
     given = {**schema, "type": "object", "properties": fields_of(schema.get("properties"))}
     return ToolSpec(offered.name, f"({escape_invisible(offered.server)}) {escape_invisible(about)}", given)
+
+
+def _visible(value: Any) -> Any:
+    """JSON with all invisible characters in its texts as escapes. Texts for the model hide in any part of a schema."""
+    if isinstance(value, str):
+        return escape_invisible(value)
+    if is_list(value):
+        return [_visible(each) for each in value]
+    if is_object(value):
+        return {escape_invisible(name): _visible(each) for name, each in value.items()}
+    return value
 
 
 def _title(offered: OfferedTool, input: dict[str, Any]) -> Sentence:
@@ -216,7 +227,7 @@ async def _run(context: ServerToolsContext, offered: OfferedTool, input: dict[st
             raise
         raise VerbatimToolError(untrusted(f"Error: {error}", source)) from error
     except TimeoutError as error:
-        raise ToolError(f"{source} did not answer in time. It may still be working.") from error
+        raise ToolError(f"{shorten(source)} did not answer in time. It may still be working.") from error
     outcome = "failed" if answer.is_error else "answered"
     call.server_call = replace(call.server_call, outcome=outcome, seconds=time.monotonic() - began)
     call.images = answer.images
