@@ -183,7 +183,7 @@ def test_a_server_is_tried(config: Path, workspace: Path) -> None:
     assert "read\n  claims to read only · about " in ended.out
     assert "remove\n  may destroy · about " in ended.out
     assert "switched off" in ended.out
-    assert "17 tools, about" in mcp(config, "list").out
+    assert "19 tools, about" in mcp(config, "list").out
 
 
 @pytest.mark.usefixtures("box")

@@ -39,6 +39,7 @@ TOOLS = [
     tool("ask", "Asks the user.", "request"),
     tool("interrogate", "Asks the user again and again."),
     tool("change", "Changes its own tools.", "tool", "description"),
+    tool("become", "Changes one of its own tools, or adds one.", "json"),
     tool("fail", "Answers with an error of the protocol.", "text"),
     tool("other_id", "Answers a call that nobody made, then this one."),
     tool("flood", "Sends many messages."),
@@ -118,6 +119,12 @@ def write(path: str, text: str) -> None:
         file.write(text)
 
 
+def become(change: dict[str, Any]) -> None:
+    """Changes a tool, or adds one."""
+    old = next((each for each in TOOLS if each["name"] == change["name"]), tool(change["name"], "New."))
+    TOOLS[:] = [*(each for each in TOOLS if each is not old), {**old, **change}]
+
+
 def call(number: Any, name: str, given: dict[str, Any], token: Any) -> None:
     match name:
         case "read":
@@ -170,6 +177,10 @@ def call(number: Any, name: str, given: dict[str, Any], token: Any) -> None:
                 {**each, "description": given["description"]} if each["name"] == given["tool"] else each
                 for each in TOOLS
             ]
+            send(method="notifications/tools/list_changed")
+            result = text_result("changed")
+        case "become":
+            become(json.loads(given["json"]))
             send(method="notifications/tools/list_changed")
             result = text_result("changed")
         case "fail":
@@ -229,7 +240,10 @@ def answer(message: dict[str, Any]) -> None:
 
 
 def start() -> None:
-    """Does what the fault says, before the first message."""
+    """Does what the fault says, and changes a tool as a file says, before the first message."""
+    if os.path.exists("become.json"):
+        with open("become.json") as file:
+            become(json.load(file))
     match FAULT:
         case "tools":
             TOOLS[:] = json.loads(sys.argv[2])
