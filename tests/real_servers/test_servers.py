@@ -2,6 +2,8 @@
 
 import contextlib
 import http.server
+import re
+import shutil
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -12,7 +14,7 @@ import pytest
 
 from fairlead.errors import ToolError
 from fairlead.shell.network import Service
-from fairlead.tool_servers.definition import Definition
+from fairlead.tool_servers.definition import Definition, Folder
 from tool_servers.world import User, World, world
 
 FILESYSTEM = "@modelcontextprotocol/server-filesystem@2026.8.31"
@@ -22,6 +24,7 @@ EVERYTHING = "@modelcontextprotocol/server-everything@2026.8.31"
 GIT = "mcp-server-git@2026.10.19"
 FETCH = "mcp-server-fetch@2026.10.24"
 SQLITE = "mcp-server-sqlite@2025.4.25"
+PLAYWRIGHT = "@playwright/mcp@0.0.83"
 
 
 @contextlib.asynccontextmanager
@@ -157,3 +160,43 @@ async def test_fetch_reaches_only_the_hosts_that_the_user_named(packages: Path) 
             assert user.asked[-1].reasons[-1].startswith("It can have effects outside")
             with pytest.raises(ToolError, match="Error executing tool fetch"):
                 await found.call("s__fetch", url=f"http://localhost:{other}/", raw=True)
+
+
+def find_browser(packages: Path) -> tuple[Path, dict[str, str]]:
+    """A browser with its variables: an installed one, or that of the editor's tests. Skips the test without one."""
+    for name in ("google-chrome", "chromium"):
+        if installed := shutil.which(name):
+            return Path(installed).resolve(), {}
+    packaged = next(packages.parents[1].glob("chromium-*/chromium"), None)
+    if packaged is None:
+        pytest.skip("there is no browser; the tests of the editor install one")
+    libraries = subprocess.run(["ldd", packaged], check=True, capture_output=True, text=True).stdout
+    own = {"FONTCONFIG_PATH": str(packaged.parent), "LD_LIBRARY_PATH": str(packaged.parent / "lib")}
+    return packaged, own if "not found" in libraries else {}
+
+
+async def test_a_browser(packages: Path) -> None:
+    """It runs in the box with the server, and reaches only the hosts that the user named."""
+    browser, variables = find_browser(packages)
+    options = "--headless", "--isolated", "--no-sandbox", "--output-dir", "/tmp/pages", "--executable-path"
+    button = "<button onclick=\"this.textContent = 'pressed'\">press</button>"
+    with page(f"<title>T</title>{button}") as port, page("secret") as other:
+        async with running(
+            packages,
+            *("npx", "-y", PLAYWRIGHT, *options, str(browser)),
+            hosts=(Service("localhost", port),),
+            folders=(Folder(str(browser.parent)),),
+            variables=tuple(variables.items()),
+            user=User("allow_once", "allow_session"),
+        ) as found:
+            assert "Page Title: T" in await found.call("s__browser_navigate", url=f"http://localhost:{port}/")
+            shown = await found.call("s__browser_snapshot")
+            [target] = re.findall(r'button "press" \[ref=(\w+)\]', shown)
+            await found.call("s__browser_click", target=target, element="the button")
+            assert 'button "pressed"' in await found.call("s__browser_snapshot")
+            await found.call("s__browser_take_screenshot", type="png", scale="css")
+            assert found.last is not None
+            assert [image.media_type for image in found.last.images] == ["image/png"]
+            with pytest.raises(ToolError, match="net::ERR_"):
+                await found.call("s__browser_navigate", url=f"http://localhost:{other}/")
+            assert found.proposals == {}
