@@ -9,7 +9,7 @@ from typing import Any
 
 from fairlead.agent.events import Event, ToolOutput
 from fairlead.agent.schema import read_input
-from fairlead.agent.tool import RunningCall
+from fairlead.agent.tool import RunningCall, Tool
 from fairlead.gate.request import ApprovalAnswer, ApprovalOption, ApprovalRequest, ValueRequest
 from fairlead.session.session import Session
 from fairlead.shell.layer import Layer
@@ -93,8 +93,15 @@ class World:
         context.settings = replace(context.settings, **changes)
 
     async def call(self, name: str, **given: Any) -> str:
-        """Calls a tool as a run does. Raises ToolError."""
-        tool = next(tool for tool in server_tools(self.context, USUAL_WINDOW) if tool.spec.name == name)
+        """Calls a tool as a new run does. Raises ToolError."""
+        return await self.run(self.tool(name), **given)
+
+    def tool(self, name: str) -> Tool:
+        """A tool as a run gets it at its start."""
+        return next(tool for tool in server_tools(self.context, USUAL_WINDOW) if tool.spec.name == name)
+
+    async def run(self, tool: Tool, /, **given: Any) -> str:
+        """Calls a tool of a run. Raises ToolError."""
         self.calls += 1
         self.last = call = RunningCall(f"call-{self.calls}", "step-1", self._on_event)
         return await tool.run(read_input(tool.spec, given), call)

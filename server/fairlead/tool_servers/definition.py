@@ -4,6 +4,7 @@ import hashlib
 import json
 import shlex
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from fairlead.shell.network import Service
@@ -97,7 +98,12 @@ class Definition:
     @property
     def digest(self) -> str:
         """Identifies everything that decides what it is and may use."""
-        given = asdict(self)
-        for name in ("is_enabled", "disabled_tools", "seconds"):
-            del given[name]
-        return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()
+        return _digest(self)
+
+
+@lru_cache(maxsize=256)  # each call needs it several times
+def _digest(definition: Definition) -> str:
+    given = asdict(definition)
+    for name in ("is_enabled", "disabled_tools", "seconds"):
+        del given[name]
+    return hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()

@@ -36,6 +36,8 @@ class KnownServers:
         self._last: tuple[tuple[int, int, int], dict[str, Any]] = ((0, 0, 0), {})
         """What the file contained when it was last read, with its modification time, size and inode then."""
         self._in_memory: dict[str, Any] = {}
+        self._tools: dict[str, tuple[Any, Sequence[ListedTool] | None]] = {}
+        """The tools that were read last, each with the JSON value from which they were read."""
 
     def is_allowed(self, digest: str) -> bool:
         """Whether the user has allowed what a definition starts."""
@@ -46,7 +48,12 @@ class KnownServers:
 
     def tools(self, digest: str) -> Sequence[ListedTool] | None:
         """The tools that the model may see; None if the server has not listed any yet."""
-        return self._listed(digest, "tools", ListedTool)
+        given = fields_of(self._read().get(digest)).get("tools")
+        last, tools = self._tools.get(digest, (None, None))
+        if given is not last:
+            tools = self._listed(digest, "tools", ListedTool)
+            self._tools[digest] = given, tools
+        return tools
 
     def keep_tools(self, digest: str, tools: Sequence[ListedTool]) -> None:
         self._change(digest, {"tools": to_json(tools)})

@@ -10,13 +10,14 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
 from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Change, Changes, Entry, FolderChanges, View
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import trees
-from fairlead.shell.sandbox.layer.ignored import IgnoreRules, is_environment, outer_rules
+from fairlead.shell.sandbox.layer.ignored import IgnoreRules, OuterRules, is_environment, outer_rules
 from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
 from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
@@ -104,13 +105,26 @@ class _Collector:
 
     def __post_init__(self) -> None:
         self._lower: LowerLayer = self.upper.lower
-        root = self.upper.root
-        outer = outer_rules(root, repository.find_outside(root) or root / ".git")
-        self._before = IgnoreRules(self._text_before, outer)
-        self._after = IgnoreRules(self._text_after, outer)
         self._texts: dict[str, bytes | None] = {}  # the ignore files that the command left; None: deleted
         self._hidden = frozenset(self.view.hidden)
         self._proposed_folders = {parent for path in self.view.proposed for parent in parents(path)}
+
+    # found when they are needed first, because a command that wrote nothing needs none of them
+    @cached_property
+    def _outside(self) -> Path | None:
+        return repository.find_outside(self.upper.root)
+
+    @cached_property
+    def _outer(self) -> OuterRules:
+        return outer_rules(self.upper.root, self._outside or self.upper.root / ".git")
+
+    @cached_property
+    def _before(self) -> IgnoreRules:
+        return IgnoreRules(self._text_before, self._outer)
+
+    @cached_property
+    def _after(self) -> IgnoreRules:
+        return IgnoreRules(self._text_after, self._outer)
 
     def collect_folder(self, at: int, path: str, folder: _Folder) -> Mapping[str, bool]:
         """Collects everything in a folder of the layer. Afterwards the folder contains only the files that stay.
@@ -139,10 +153,9 @@ class _Collector:
 
     def collect_outside(self, repositories: Sequence[Path]) -> None:
         """Notes whether a repository outside of the workspace changed, by its upper layers."""
-        outside = repository.find_outside(self.upper.root)
         for folder in repositories:
             with trees.opened(folder) as at:
-                self._note_repository(at, LowerLayer(outside or self.upper.root), "")
+                self._note_repository(at, LowerLayer(self._outside or self.upper.root), "")
 
     def note_rewritten(self) -> None:
         """Notes that the files that the command wrote without changing them may have had another content meanwhile."""
