@@ -2,9 +2,9 @@
 
 First come the gap per round, the start and the memory of the server, compared with a plain SDK loop and a bare server.
 Then come the size of the plan in a request, and the other modules: pending files, the journal, the sandbox, search,
-long files, a flood of output, checks, language servers, and one long run (soak.py). Finally, it measures the share of
-the input that the provider's cache does not have, and prints the figures that have a target (docs/performance.md);
-`--json FILE` also writes them to a file.
+tool servers, long files, a flood of output, checks, language servers, and one long run (soak.py). Finally, it measures
+the share of the input that the provider's cache does not have, and prints the figures that have a target
+(docs/performance.md); `--json FILE` also writes them to a file.
 
 With `--smallest`, each benchmark runs once, at its smallest size. The tests do that, so that none breaks unnoticed.
 
@@ -38,6 +38,7 @@ import flood
 import journal
 import language_servers
 import long_files
+import mcp_servers
 import pending
 import sandbox
 import search
@@ -258,7 +259,10 @@ def main() -> int:
         "chat": lambda: measure_chat(figures, SMALLEST_ROUNDS if smallest else ROUNDS),
         "start": lambda: measure_start(figures, SMALLEST_STARTS if smallest else STARTS),
         "plan": plan_cost,
-        **{part.__name__: partial(part.main, figures, smallest) for part in (pending, journal, sandbox, search)},
+        **{
+            part.__name__: partial(part.main, figures, smallest)
+            for part in (pending, journal, sandbox, search, mcp_servers)
+        },
         **{part.__name__: partial(part.main, smallest) for part in (long_files, flood, checks, language_servers, soak)},
         "cached share": lambda: measure_uncached(figures, SMALLEST_ROUNDS if smallest else 50),
     }
