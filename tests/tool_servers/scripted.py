@@ -218,6 +218,8 @@ def answer(message: dict[str, Any]) -> None:
                 id=number,
                 result={"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info},
             )
+        case "tools/list" if FAULT == "unlisted":
+            send(id=number, error={"code": -32000, "message": "out of order"})
         case "tools/list":
             send(id=number, result={"tools": TOOLS})
         case "prompts/list":

@@ -35,6 +35,7 @@ async def problem_of(found: World, name: str = "files") -> str:
         ("garbage", "it writes to its output what is not a message of MCP", "garbage"),
         ("endless", "it sent a message of more than 16 MB", ""),
         ("silent", "it did not answer within 3 s", ""),
+        ("unlisted", "it did not list its tools: out of order", ""),
         ("deep", "", ""),
     ],
 )
@@ -342,6 +343,23 @@ async def test_a_file_that_the_user_is_typing_in() -> None:
         assert await found.boxed.call("read_file", path="a.txt") == "ONE\ntwo\nTHREE\n"
         assert "ONE" in await found.call("files__read", path="a.txt")
         assert path.read_text() == "a.txt\n"
+
+
+async def test_a_tool_whose_input_is_nested_deeply() -> None:
+    """docs/faults.md 206: it is left out, and the other tools can be used."""
+    deep: object = {"type": "string"}
+    for _ in range(150):
+        deep = {"items": deep}
+    hidden = {"t\u200bxt": {"enum": ["\U000e0041"]}}
+    schemas = {
+        "deep": {"type": "object", "properties": {"x": deep}},
+        "flat": {"type": "object", "properties": hidden},
+    }
+    tools = [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
+    async with world(scripted("files", "tools", json.dumps(tools))) as found:
+        [tool] = server_tools(found.context, USUAL_WINDOW)
+        assert tool.spec.name == "files__flat"
+        assert tool.spec.input_schema["properties"] == {"t\\u200bxt": {"enum": ["\\U000e0041"]}}
 
 
 async def test_odd_names_and_descriptions() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import fairlead
 from fairlead.display import shorten
-from fairlead.json_values import is_object
+from fairlead.json_values import is_list, is_object
 from fairlead.tool_servers.offers import MAX_OFFERS, ListedPrompt, ListedResource, listed_prompt, listed_resource
 from fairlead.tool_servers.pipes import ServerFailed
 
@@ -30,6 +30,8 @@ START_SECONDS = 60.0
 """How long a server may take until it can be used."""
 LIST_SECONDS = 30.0
 MAX_PAGES, MAX_TOOLS = 50, 500
+MAX_DEPTH = 50
+"""How many levels a schema may have. The SDK reads up to 200, and recursion over so many is near Python's limit."""
 MAX_SCHEMA, MAX_DESCRIPTION = 50_000, 10_000
 """The longest schema of a tool's input as JSON and the longest description that are used, in characters."""
 _MAX_REASON = 300
@@ -312,9 +314,9 @@ def _listed(tool: Any) -> ListedTool | None:
     """A tool of the SDK; None if no model can use it."""
     schema = tool.input_schema
     try:
-        if not is_object(schema) or len(json.dumps(schema)) > MAX_SCHEMA or not tool.name.strip():
+        if not is_object(schema) or _is_deep(schema) or len(json.dumps(schema)) > MAX_SCHEMA or not tool.name.strip():
             return None
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     hints = tool.annotations
     reads_only = bool(hints is not None and hints.read_only_hint)
@@ -327,6 +329,17 @@ def _listed(tool: Any) -> ListedTool | None:
         reads_only,
         not reads_only and is_destructive,
     )
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether JSON has more than `MAX_DEPTH` levels."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [each.values() if is_object(each) else each for each in level if is_object(each) or is_list(each)]
+        level = [each for values in inner for each in values]
+        if not level:
+            return False
+    return True
 
 
 def reason_of(error: BaseException) -> str:

@@ -203,8 +203,7 @@ class ToolServers:
         await self.reset(name)
         definition = self._definitions().get(name)
         if definition is not None and definition.is_enabled:
-            with contextlib.suppress(ToolError):
-                await self._learn_from(await self._running(definition))
+            await self._start_and_learn(definition)
 
     async def reset(self, name: str) -> None:
         """Ends a server, which starts again when it is needed, whatever happened before."""
@@ -249,8 +248,18 @@ class ToolServers:
             return
         if self._needs_sign_in(state):
             return
+        await self._start_and_learn(definition)
+
+    async def _start_and_learn(self, definition: Definition) -> None:
+        """Starts a server if necessary, and learns its tools. `statuses` says why if it fails."""
         with contextlib.suppress(ToolError):
-            await self._learn_from(await self._running(definition))
+            server = await self._running(definition)
+            try:
+                await self._learn_from(server)
+            except ServerFailed as error:
+                state = self._state(definition)
+                self._note_end(definition, state, server, error)
+                await self._end(state)
 
     async def _learn_from(self, server: RunningServer) -> None:
         """Takes over the tools of a running server if they may have changed. Asks the user if they differ.
