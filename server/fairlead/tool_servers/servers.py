@@ -3,36 +3,34 @@
 import asyncio
 import contextlib
 import logging
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from fairlead.agent.tool import RunningCall
-from fairlead.display import end_sentence, escape_invisible, escape_to_one_line, shorten
+from fairlead.display import end_sentence, escape_to_one_line, shorten
 from fairlead.errors import ToolError
 from fairlead.gate.gate import NotAllowed
-from fairlead.gate.request import StartServer, UseChangedTools
+from fairlead.gate.request import UseChangedTools
 from fairlead.sentences import Sentence
-from fairlead.shell.layer import Layer
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.pool import ServicePool
-from fairlead.tool_servers.connection import ListedTool, load_sdk
+from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
-from fairlead.tool_servers.inputs import NotEntered, entered_values
+from fairlead.tool_servers.inputs import NotEntered
 from fairlead.tool_servers.known import KnownServers, tool_digest
-from fairlead.tool_servers.local import Workspace, data_folder, start_box
+from fairlead.tool_servers.local import Workspace
 from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.offers import ListedResource, Offer
-from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed, SessionEnded
-from fairlead.tool_servers.questions import STAYS_ALLOWED, about, changed_tools, digest_of
+from fairlead.tool_servers.pipes import Output, ServerFailed, SessionEnded
+from fairlead.tool_servers.questions import changed_tools, digest_of
 from fairlead.tool_servers.results import Answer, untrusted
 from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.server import RunningServer
-from fairlead.tool_servers.sign_ins import NO_SDK, SignInNeeded
+from fairlead.tool_servers.sign_ins import SignInNeeded
+from fairlead.tool_servers.starting import Starter
 from fairlead.tool_servers.status import ServerStatus, State
-from fairlead.tool_servers.variables import Values, expanded
 
 log = logging.getLogger(__name__)
 _Answered = TypeVar("_Answered")
@@ -99,8 +97,9 @@ class ToolServers:
         secrets: Secrets | None = None,
     ) -> None:
         self._workspace, self._definitions, self._known, self._pool = workspace, definitions, known, pool
-        self._packages, self._on_change = packages, on_change
+        self._on_change = on_change
         self._secrets = secrets or Secrets()
+        self._starter = Starter(workspace, known, pool, packages, self._secrets)
         self._states: dict[str, _Known] = {}
         """By the digest of the definition, so that a changed one begins anew."""
         self._closed = False
@@ -344,10 +343,14 @@ class ToolServers:
             raise ToolError(f"The tool server {definition.name} is not used: {end_sentence(state.problem)}")
         if state.failures >= MAX_FAILURES or self._needs_sign_in(state):
             raise self._failed(definition, state)
-        state.is_starting = True
+        state.is_starting, state.output = True, Output()
         self._on_change()
         try:
-            return await self._start_allowed(definition, state)
+            state.running = await self._starter.start(
+                definition, state.output, lambda server, failure: self._ended(definition, server, failure)
+            )
+            state.problem, state.refused_sign_ins = "", None
+            return state.running
         except (NotAllowed, NotEntered) as error:
             state.is_refused, state.problem = True, str(error)
             raise
@@ -358,73 +361,6 @@ class ToolServers:
             state.is_starting = False
             self._on_change()
 
-    async def _start_allowed(self, definition: Definition, state: _Known) -> RunningServer:
-        await load_sdk()
-        roots = self._workspace.roots
-        layer = None
-        if not definition.is_remote:
-            layer = await self._workspace.layer() if definition.is_boxed else self._workspace.direct()
-        await self._allow(definition, layer)
-        entered = await entered_values(definition, self._secrets, self._workspace.enter)
-        data = data_folder(definition, self._packages)
-        values = Values(roots.first.path, Path.home(), data, os.environ.get, entered)
-        known = expanded(definition, values)
-        state.output = Output()
-        if layer is None:
-            server = self._connect(definition, known, state)
-            try:
-                await server.open()
-            except BaseException:
-                await asyncio.shield(server.start_ending())
-                raise
-            state.running, state.problem, state.refused_sign_ins = server, "", None
-            return server
-        async with self._pool.slot():
-            server = await self._start_local(definition, known, layer, state)
-            try:
-                await server.open()
-            except BaseException:
-                await asyncio.shield(server.start_ending())
-                raise
-            state.running, state.problem = server, ""
-            self._pool.add(server)
-        return server
-
-    async def _start_local(
-        self, definition: Definition, known: Definition, layer: Layer, state: _Known
-    ) -> RunningServer:
-        """Starts the process of a local server. `known` is its definition without variables."""
-        workspace = self._workspace
-        box = await start_box(definition, known, layer, workspace, self._packages)
-        server: RunningServer
-        pipes = Pipes(box.process.process, state.output, lambda failure: self._ended(definition, server, failure))
-        server = RunningServer(
-            definition, pipes.streams, box, pipes, workspace.propose, workspace.ask, self._pool.note_use, state.output
-        )
-        return server
-
-    def _connect(self, definition: Definition, known: Definition, state: _Known) -> RunningServer:
-        """A remote server, not yet open.
-
-        Args:
-            known: the definition without variables.
-        """
-        try:  # they import the SDK, which is optional and slow to import
-            from fairlead.tool_servers.http import HttpStreams  # noqa: PLC0415
-            from fairlead.tool_servers.oauth import SavedSignIn, key_of  # noqa: PLC0415
-        except ImportError as error:
-            raise ServerFailed(NO_SDK) from error
-        auth = None if known.has_own_key else SavedSignIn(self._secrets, key_of(definition, known.url), known)
-        server: RunningServer
-        streams = HttpStreams(
-            known.url, dict(known.headers), lambda failure: self._ended(definition, server, failure), auth
-        )
-        workspace = self._workspace
-        server = RunningServer(
-            definition, streams.streams, None, streams, workspace.propose, workspace.ask, lambda _: None, state.output
-        )
-        return server
-
     def _ended(self, definition: Definition, server: RunningServer, failure: ServerFailed) -> None:
         """A server can no longer answer."""
         if server.is_running and not self._closed:
@@ -433,26 +369,6 @@ class ToolServers:
                 self._note_end(definition, state, server, failure)
             server.start_ending()
             self._on_change()
-
-    async def _allow(self, definition: Definition, layer: Layer | None) -> None:
-        """Asks the user if a definition is the workspace's, or if there is no sandbox.
-
-        Args:
-            layer: where a local server runs; None for a remote one.
-
-        Raises:
-            NotAllowed: it must not start.
-        """
-        is_outside = layer is not None and layer.where == "workspace"
-        digest = f"{definition.digest}{' outside' if is_outside else ''}"
-        if (definition.defined_in is None and not is_outside) or self._known.is_allowed(digest):
-            return
-        where = layer.where if layer is not None else None
-        action = StartServer(
-            definition.name, escape_invisible(definition.text), self._workspace.roots.first.path, where, digest
-        )
-        await self._workspace.gate.check(action, reasons=[*about(definition, is_outside=is_outside), STAYS_ALLOWED])
-        self._known.allow(digest)
 
     def _note_end(self, definition: Definition, state: _Known, server: RunningServer, failure: ServerFailed) -> None:
         """Notes that a running server has failed, which both its pipes and its call may notice."""
