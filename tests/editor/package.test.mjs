@@ -84,8 +84,8 @@ editorTest("the first tool server installs the packages for tool servers", async
   await page.runCommand("Agent: Add Tool Server...");
   await page.pick("Paste a Definition", { title });
   await page.fillInput(JSON.stringify({ servers: { files: { command: "python3", args: [script] } } }), { title });
-  const [row] = await page.rows("Tool Servers", ([found]) => /^(running|failed)/.test(found?.description), FIRST_START);
-  assert.match(row.description, /^running · 17 tools/);
+  const [row] = await page.rows("Tool Servers", ([found]) => / tools|^failed/.test(found?.description), FIRST_START);
+  assert.match(row.description, /^running · \d+ tools/);
   assert.notDeepEqual(installed(), []);
 });
 

@@ -7,6 +7,7 @@ import path from "node:path";
 import { conversationSays, followUp, picture, ROOT, runTask, useAgent } from "./agent.mjs";
 
 const SERVERS = "Tool Servers";
+const TOOLS = "19 tools"; // of scripted.py
 const CHANGES = "Proposed Changes";
 const PYTHON = path.join(ROOT, ".venv", "bin", "python");
 const SCRIPTED = path.join(ROOT, "tests", "tool_servers", "scripted.py");
@@ -96,7 +97,7 @@ editorTest("what a tool server writes is proposed for review; the files are unch
   ])
     assert.equal(fs.readFileSync(path.join(workspace, file), "utf8"), text);
   await page.runCommand("Agent: Show Tool Servers");
-  const rows = await page.rows(SERVERS, described("files", "running", "17 tools", "tokens"));
+  const rows = await page.rows(SERVERS, described("files", "running", TOOLS, "tokens"));
   assert.equal(find(rows, "files").icon, "pass-filled");
 });
 
@@ -109,7 +110,7 @@ editorTest("a server that failed says why, with its output, and works after a re
   await picture(page, "tool-servers-failed");
   fs.writeFileSync(path.join(workspace, "ready"), "");
   await page.rowAction(SERVERS, "unready", "Restart Tool Server");
-  await page.rows(SERVERS, described("unready", "running", "17 tools"));
+  await page.rows(SERVERS, described("unready", "running", TOOLS));
 });
 
 editorTest("a tool has what it costs and claims, and can be switched off and on", async ({ page, code }) => {
@@ -226,12 +227,12 @@ editorTest("a server asks for a value that it needs, which is not shown", async 
   assert.match((await page.quickInput()).message, /^API key/);
   await picture(page, "tool-servers-value");
   await page.fillInput("secret-1", { title });
-  await page.rows(SERVERS, described("asking", "running", "17 tools"));
+  await page.rows(SERVERS, described("asking", "running", TOOLS));
   assert.ok(!JSON.stringify(userSettings(code)).includes("secret-1"));
   await page.rowAction(SERVERS, "asking", "Sign In to Tool Server...");
   await page.fillInput("secret-2", { title });
   await page.toast("You are signed in to asking.");
-  await page.rows(SERVERS, described("asking", "stopped", "17 tools"));
+  await page.rows(SERVERS, described("asking", "stopped", TOOLS));
 });
 
 editorTest("/mcp in the conversation shows the view", async ({ page }) => {
