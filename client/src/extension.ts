@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { NoticeActions } from "./features/questions/noticeActions";
 import { Approvals } from "./features/questions/approvals";
 import { Conversation } from "./features/conversation/conversation";
-import { ServerOffers } from "./context/serverOffers";
+import { Offers } from "./context/offers";
 import type { ServerOffer } from "./wire/protocolStates";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
@@ -98,7 +98,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const warm = (): void => {
     void agent.warm();
   };
-  const serverOffers = new ServerOffers(agent);
+  const serverOffers = new Offers(
+    agent,
+    async (params) => (await agent.request(method.toolServersOffers, params)).servers,
+  );
+  const skills = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).skills);
   const offers = (): Promise<readonly ServerOffer[]> => serverOffers.soon(store.active?.id);
   const prompts = new Prompts(context.workspaceState, offers, () => {
     warm();
@@ -133,7 +137,7 @@ export function activate(context: vscode.ExtensionContext): void {
     diffs,
   };
   const conversationActions = new ConversationActions(store, features, () => serverOffers.of(store.active?.id));
-  const promptBox = new PromptBox(context.workspaceState, offers, warm);
+  const promptBox = new PromptBox(context.workspaceState, offers, () => skills.soon(store.active?.id), warm);
   const rewinds = new Rewinds(
     store,
     agent,

@@ -471,7 +471,7 @@ test("a slash at the start begins a command or a path", () => {
     kind: "unclear",
     problem: "/review takes no text. To send this as a task, begin it with another word.",
   });
-  const completed = (text: string): string[] => slashCompletions(text, []).map((each) => each.text);
+  const completed = (text: string): string[] => slashCompletions(text, [], []).map((each) => each.text);
   assert.deepEqual(completed("/pl"), ["/plan "]);
   assert.deepEqual(completed("/rev"), ["/review"]);
   assert.deepEqual(["/", "/pl", "see /pl", "/plan x"].map(isSlashBeginning), [true, true, false, false]);
@@ -501,8 +501,8 @@ test("a prompt of a tool server is completed with its arguments", () => {
     { label: "/docs:explain <path> <reader> [style]", description: "Explains a file.", text: "/docs:explain " },
     { label: "/docs:explain all", description: "", text: "/docs:explain all" },
   ];
-  for (const typed of ["/docs:e", "/exp"]) assert.deepEqual(slashCompletions(typed, OFFERS), rows);
-  assert.equal(slashCompletions("/", OFFERS).length, slashCompletions("/", []).length + 2);
+  for (const typed of ["/docs:e", "/exp"]) assert.deepEqual(slashCompletions(typed, OFFERS, []), rows);
+  assert.equal(slashCompletions("/", OFFERS, []).length, slashCompletions("/", [], []).length + 2);
 });
 
 test("the words after a prompt of a tool server are its arguments, in order; the last one takes the rest", () => {
@@ -561,4 +561,21 @@ test("the text is found in all entries, in any case, and without the marks of Ma
     [found("parser"), found("**par**"), found("__init__"), found("nothing"), found("")],
     [[0, 1], [1], [2], [], []],
   );
+});
+
+test("skills and commands are completed, and sent as they are typed", () => {
+  const skill = { kind: "skill", description: "Fills forms.", hint: "<file>", uri: "file:///s/SKILL.md" } as const;
+  const flags = { isForModel: true, isForUser: true, isFromWorkspace: true };
+  const skills = [
+    { ...skill, ...flags, name: "pdf" },
+    { ...skill, ...flags, name: "plan" },
+    { ...skill, ...flags, name: "hidden", isForUser: false },
+  ];
+  assert.deepEqual(slashCompletions("/pd", [], skills), [
+    { label: "/pdf <file>", description: "Fills forms.", text: "/pdf " },
+  ]);
+  // the name of a command of the prompt is taken
+  assert.equal(slashCompletions("/plan", [], skills).length, 1);
+  assert.equal(slashCompletions("/h", [], skills).length, slashCompletions("/h", [], []).length);
+  assert.deepEqual(parseSent("/pdf a.pdf", []), { kind: "task", text: "/pdf a.pdf", mode: undefined, isNew: false });
 });

@@ -18,6 +18,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.session.context.attachments import Attacher
 from fairlead.session.context.context_item import ContextItem
 from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.results import Answer
 from fairlead.tools.kept_results import KeptResults
 from fairlead.workspace.editor import FileEdit
@@ -137,7 +138,7 @@ async def test_a_secret_file_with_conflicts_is_omitted_from_the_changes(files: F
         "diff --git a/a.x b/a.x\n--- a/a.x\n+++ b/a.x\n@@ -1 +1 @@\n-a\n+b\n"
         "diff --cc .env\nindex 1,2..3\n--- a/.env\n+++ b/.env\n@@@ -1,1 -1,1 +1,5 @@@\n++KEY=s3cret\n"
     )
-    attacher = Attacher(files, None, no_resource, KeptResults(), None)
+    attacher = Attacher(files, None, no_resource, KeptResults(), SkillLibrary(lambda: files.roots), None)
     attached = await attacher.attach([ContextItem(kind="changes", text=diff)])
     text = "".join(attached.contents)
     assert "a/a.x" in text

@@ -16,6 +16,7 @@ from fairlead.json_reader import to_json
 from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_skills import skills
 from fairlead.lsp.convert_tool_servers import offers, prompt_context, tool_servers
 from fairlead.messages.images import image_of
 from fairlead.models.common.models_list import ListedModel
@@ -31,6 +32,8 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.skills.find import FoundSkills
+from fairlead.skills.skill import Skill
 from fairlead.tool_servers.offers import ListedPrompt, ListedResource, Offer, PromptArgument
 from fairlead.tool_servers.results import Answer
 from fairlead.wire import protocol as wire
@@ -148,6 +151,7 @@ def requests() -> Iterator[Golden]:
     record = (phrase("", Sentence("{0} of {1} steps", 2, 3)), phrase(", ", Sentence("1 file")), phrase("."))
     yield _answers("runTask.result", wire.RUN_TASK, convert_events.run_result(SESSION, ended, record))
     yield _answers("runTask.result.error", wire.RUN_TASK, convert_events.run_result(SESSION, failed, ()))
+    yield from _skills()
     yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},
@@ -263,6 +267,14 @@ def _tool_servers() -> Iterator[Golden]:
     yield _asks("toolServers.prompt.params", wire.SERVER_PROMPT, chosen)
     said = Answer("Explain src/問候.py.\n\n(A picture.)", [image_of("image/png", b"\x89PNG\r\n\x1a\n")], is_error=False)
     yield _answers("toolServers.prompt.result", wire.SERVER_PROMPT, prompt_context("筆記", "解釋", said))
+
+
+def _skills() -> Iterator[Golden]:
+    yield _asks("skills.list.params", wire.SKILLS_LIST, {"sessionId": SESSION})
+    path = FOLDER / ".agents" / "skills" / "translate" / "SKILL.md"
+    found = Skill("skill", "translate", "Translates 問候.", path, "Do it.", "<file>")
+    result = skills(FoundSkills([found], [f"{path}: it has no description, so its first line counts as one"]))
+    yield _answers("skills.list.result", wire.SKILLS_LIST, result)
 
 
 def _checks() -> Iterator[Golden]:

@@ -25,9 +25,9 @@ def sandboxed() -> None:
 
 
 async def attach(found: World, *items: ContextItem) -> Attachments:
-    return await Attacher(found.session.files, None, found.session.tool_servers.read, found.context.kept, None).attach(
-        items
-    )
+    return await Attacher(
+        found.session.files, None, found.session.tool_servers.read, found.context.kept, found.session.skills, None
+    ).attach(items)
 
 
 def resource(uri: str, server: str = "files") -> ContextItem:

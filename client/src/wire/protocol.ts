@@ -14,6 +14,7 @@ import type {
   Changed,
   ChosenModel,
   SessionList,
+  Skills,
   ToolServers,
   ServerOffers,
 } from "./protocolStates";
@@ -51,6 +52,7 @@ export const method = {
   models: "agent/models",
   chooseModel: "agent/models/choose",
   tryModel: "agent/models/try",
+  skillsList: "agent/skills/list",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -665,6 +667,11 @@ export interface ImageItem {
   readonly name: string;
   /** Its bytes as base64. */
   readonly data: string;
+}
+
+export interface SkillsParams {
+  /** Without it, the skills that a new session would have. */
+  readonly sessionId?: string;
 }
 
 /** What a prompt of a tool server says, as `agent/toolServers/prompt` answers it. */
@@ -1353,6 +1360,7 @@ export interface ClientRequests {
   readonly "agent/models": { params: ModelsParams; result: ModelsResult };
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
+  readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

@@ -458,6 +458,31 @@ export interface ToolServer {
   readonly tools: readonly ServerTool[];
 }
 
+/** A skill or a command (docs/skills.md). */
+export interface Skill {
+  readonly kind: "skill" | "command";
+  /** A prompt that begins with `/` and this name uses it. */
+  readonly name: string;
+  readonly description: string;
+  /** Its arguments; may be `""`. */
+  readonly hint: string;
+  /** Its file. */
+  readonly uri: string;
+  /** The model may use it by itself. */
+  readonly isForModel: boolean;
+  /** The user may choose it. */
+  readonly isForUser: boolean;
+  /** Otherwise it is the user's own, for all workspaces. */
+  readonly isFromWorkspace: boolean;
+}
+
+/** The skills and commands that can be used, by their names. */
+export interface Skills {
+  readonly skills: readonly Skill[];
+  /** What is wrong with files, each with its path and, if there is one, its line. */
+  readonly problems: readonly string[];
+}
+
 /** The tool servers of a session. */
 export interface ToolServers {
   /** `null`: the servers that a new session would have. */

@@ -25,13 +25,14 @@ NoteKind = Literal[
     "reminder",
     "review",  # what the user decided
     "rules",
+    "skill",  # the instructions of a skill or a command that the user has chosen
     "summarize",  # the model is to write a summary
     "summary",
 ]
 
 CONTEXT: frozenset[NoteKind] = frozenset({"attached", "context", "references"})
 """The notes about files and the editor that come with a prompt."""
-KEPT: frozenset[NoteKind] = frozenset({"answer", "references", "review"})
+KEPT: frozenset[NoteKind] = frozenset({"answer", "references", "review", "skill"})
 """The notes that a summary never replaces."""
 
 USER_MESSAGE = "<user_message>\nThe user said while you worked:\n{text}\n</user_message>"

@@ -1,9 +1,10 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
@@ -16,7 +17,7 @@ from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, View
+from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, ShownFolder, View
 from fairlead.shell.network import Service
 from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
@@ -24,7 +25,7 @@ from fairlead.tools.folders import empty_folders, names_of
 from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.emptied_folders import emptied_folders
 from fairlead.workspace.files import Files
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 
 
 class SessionCommands:
@@ -41,8 +42,10 @@ class SessionCommands:
         context: ServerContext,
         emit: Callable[[Event | None], None],
         gate: Gate,
+        shown_folders: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
         self._files, self._context, self._emit, self.gate = files, context, emit, gate
+        self._shown_folders = shown_folders
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
         self._evidence = evidence
@@ -103,7 +106,8 @@ class SessionCommands:
 
     def _box_settings(self) -> BoxSettings:
         bash = self._context.settings.bash
-        return BoxSettings(bash.pass_variables, [*map(Service.parse, bash.services)])
+        folders = [ShownFolder(real_path(path)) for path in self._shown_folders()]
+        return BoxSettings(bash.pass_variables, [*map(Service.parse, bash.services)], folders=folders)
 
     async def view(self, roots: Roots, changes: Changeset | None = None) -> View:
         """What a command sees. Create it right before the command runs: files may change while the user is asked.

@@ -41,6 +41,7 @@ from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.tool_servers import StatusSender, ToolServersWorkspace, tool_policy
+from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
@@ -105,7 +106,10 @@ class Session:
             self.publish,
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
-        self.commands = SessionCommands(self.files, self.evidence, context, self.publish, gate)
+        self.skills = SkillLibrary(lambda: self.files.roots)
+        self.commands = SessionCommands(
+            self.files, self.evidence, context, self.publish, gate, self.skills.shown_folders
+        )
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
             lambda: context.tool_definitions(self.files.roots),
@@ -143,6 +147,7 @@ class Session:
             commands=self.commands,
             code=self._code,
             tool_servers=self.tool_servers,
+            skills=self.skills,
             check_queue=self.user_checks.queue,
             editor=self.editor,
             publish=self.publish,

@@ -1,6 +1,10 @@
-"""The whole texts of results that were too long for the model, which reads the rest with `read_file`."""
+"""The texts that are no files of the workspace, and that the model reads with `read_file` all the same.
+
+These are the whole results that were too long for the model, and the files of the user's own skills.
+"""
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from fairlead.display import count_of
 
@@ -10,9 +14,14 @@ MAX_KEPT_CHARS = 20_000_000
 
 
 class KeptResults:
-    """The kept results of one session, by the paths under which `read_file` finds them."""
+    """The kept results of one session, by the paths under which `read_file` finds them.
 
-    def __init__(self) -> None:
+    Args:
+        read_other: reads any other text by its path; it returns None for a path that it does not know.
+    """
+
+    def __init__(self, read_other: Callable[[str], str | None] = lambda _: None) -> None:
+        self.read_other = read_other
         self._texts = OrderedDict[str, str]()
         self._count = 0
 

@@ -170,6 +170,11 @@ class ImageItem(TypedDict):
     """Its bytes as base64."""
 
 
+class SkillsParams(TypedDict):
+    sessionId: NotRequired[str]
+    """Without it, the skills that a new session would have."""
+
+
 class ServerPromptItem(TypedDict):
     """What a prompt of a tool server says, as `agent/toolServers/prompt` answers it."""
 

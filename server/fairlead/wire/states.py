@@ -474,6 +474,33 @@ class ToolServerWire(TypedDict):
     """Those that it had when it last ran; `[]` before its first start."""
 
 
+class SkillWire(TypedDict):
+    """A skill or a command (docs/skills.md)."""
+
+    kind: Literal["skill", "command"]
+    name: str
+    """A prompt that begins with `/` and this name uses it."""
+    description: str
+    hint: str
+    """Its arguments; may be `""`."""
+    uri: str
+    """Its file."""
+    isForModel: bool
+    """The model may use it by itself."""
+    isForUser: bool
+    """The user may choose it."""
+    isFromWorkspace: bool
+    """Otherwise it is the user's own, for all workspaces."""
+
+
+class SkillsWire(TypedDict):
+    """The skills and commands that can be used, by their names."""
+
+    skills: list[SkillWire]
+    problems: list[str]
+    """What is wrong with files, each with its path and, if there is one, its line."""
+
+
 class ToolServersWire(TypedDict):
     """The tool servers of a session."""
 

@@ -8,6 +8,8 @@ from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.protected import SKIPPED_FOLDERS
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
+USER_FILES = (".config/fairlead/AGENTS.md", ".agents/AGENTS.md", ".codex/AGENTS.md", ".claude/CLAUDE.md")
+"""Below the home."""
 MAX_CHARS = 20_000
 
 
@@ -37,6 +39,20 @@ def read_rules(folder: Path, root: Path) -> RulesFile | None:
         try:
             data = read_bytes(path, root)
             text = decode(data, name).text.strip() if data is not None else ""
+        except WorkspaceError:
+            continue
+        if text:
+            return RulesFile(path, text[:MAX_CHARS], len(text))
+    return None
+
+
+def read_user_rules(home: Path) -> RulesFile | None:
+    """The user's own rules, for all projects, from the first of `USER_FILES` that has a readable text."""
+    for name in USER_FILES:
+        path = home / name
+        try:
+            data = read_bytes(path)
+            text = decode(data, path.name).text.strip() if data is not None else ""
         except WorkspaceError:
             continue
         if text:

@@ -10,7 +10,7 @@ import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
 import type { ImageItem } from "../../wire/protocol";
-import type { ServerOffer } from "../../wire/protocolStates";
+import type { ServerOffer, Skill } from "../../wire/protocolStates";
 
 const DRAFTS_KEY = "fairlead.conversationDrafts";
 const MAX_PICTURES = 10;
@@ -34,12 +34,13 @@ export class PromptBox {
   private readonly mentionable: () => Promise<Mentionable>;
 
   /**
-   * `offers` returns what the tool servers of the shown session offer. `onOpen` is called when the prompt is shown, and
+   * `offers` returns what the tool servers of the shown session offer, `skills` its skills and commands. `onOpen` is called when the prompt is shown, and
    * when the user begins to type into an empty one.
    */
   constructor(
     private readonly memory: vscode.Memento,
     private readonly offers: () => Promise<readonly ServerOffer[]>,
+    private readonly skills: () => Promise<readonly Skill[]>,
     private readonly onOpen: () => void,
   ) {
     this.mentionable = mentionableAtEachKey(offers);
@@ -120,7 +121,7 @@ export class PromptBox {
 
   /** Returns the completions of the text before the cursor, without a mention that is already typed completely. */
   async completionsOf(text: string): Promise<CompletionView[]> {
-    if (isSlashBeginning(text)) return slashCompletions(text, await this.offers());
+    if (isSlashBeginning(text)) return slashCompletions(text, ...(await Promise.all([this.offers(), this.skills()])));
     if (!/[#@]/.test(text)) return [];
     return completionsAt(text, await this.mentionable())
       .filter(({ isExact }) => !isExact)

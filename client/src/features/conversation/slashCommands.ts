@@ -2,8 +2,9 @@
 
 import { t } from "@vscode/l10n";
 import { promptCompletions, typedPrompt, type ChosenPrompt } from "../../context/serverPrompts";
+import { lineText } from "../../ui/shownText";
 import type { Mode } from "../../wire/protocol";
-import type { ServerOffer } from "../../wire/protocolStates";
+import type { ServerOffer, Skill } from "../../wire/protocolStates";
 
 interface SlashCommand {
   readonly name: string;
@@ -85,10 +86,14 @@ const takesNoText = (command: string): string =>
 /** Whether a text is a `/` and the beginning of a command's name. */
 export const isSlashBeginning = (text: string): boolean => /^\/\S*$/.test(text);
 
-/** Returns the completions of such a beginning. `offers` are those of the tool servers. */
+/**
+ * Returns the completions of such a beginning. `offers` are those of the tool servers. A prompt that begins with the name
+ * of one of the `skills` uses it; the server of the agent sees to that.
+ */
 export function slashCompletions(
   text: string,
   offers: readonly ServerOffer[],
+  skills: readonly Skill[],
 ): { label: string; description: string; text: string }[] {
   const typed = text.slice(1);
   const own = COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({
@@ -96,5 +101,12 @@ export function slashCompletions(
     description,
     text: command === undefined ? `/${name} ` : `/${name}`,
   }));
-  return [...own, ...promptCompletions(typed, offers)];
+  const taken = COMMANDS.map(({ name }) => name);
+  const usable = skills.filter(({ name, isForUser }) => isForUser && name.startsWith(typed) && !taken.includes(name));
+  const ofSkills = usable.map(({ name, hint, description }) => ({
+    label: lineText([`/${name}`, hint].filter(Boolean).join(" ")),
+    description: lineText(description),
+    text: `/${name} `,
+  }));
+  return [...own, ...ofSkills, ...promptCompletions(typed, offers)];
 }

@@ -4,10 +4,11 @@ import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { oneOrMany } from "../../ui/format";
 import type { ModelAccess } from "../../server/modelAccess";
-import type { ServerOffers } from "../../context/serverOffers";
+import type { Offers } from "../../context/offers";
 import { contextItems, selectedTextItem } from "../../context/contextItems";
 import { editorContext, isEditorContextOn, type Omission } from "../../context/editorContext";
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
+import type { ServerOffer } from "../../wire/protocolStates";
 import { workspacePath } from "../../ui/folders";
 import type { Prompts } from "./prompt";
 import type { ChosenPrompt } from "../../context/serverPrompts";
@@ -57,7 +58,7 @@ export class Runs {
     private readonly errorHelp: ErrorHelp,
     /** Whether the user sees the session's conversation, so that no message is needed. */
     private readonly isSeen: (sessionId: string) => boolean,
-    private readonly serverOffers: ServerOffers,
+    private readonly serverOffers: Offers<ServerOffer>,
   ) {}
 
   /** Runs a task in a new session. Asks for the task if none is given. */

@@ -5,7 +5,18 @@ from typing import Any
 from lsprotocol import types
 
 from fairlead.lsp.connection import ClientConnection
-from fairlead.lsp.features import checks, documents, lifecycle, models, plan, review, runs, sessions, tool_servers
+from fairlead.lsp.features import (
+    checks,
+    documents,
+    lifecycle,
+    models,
+    plan,
+    review,
+    runs,
+    sessions,
+    skills,
+    tool_servers,
+)
 from fairlead.lsp.features.commands import COMMANDS
 from fairlead.lsp.features.handlers import Handler, NotificationHandler, command, notification, request
 from fairlead.lsp.initialization import Initialization
@@ -48,6 +59,7 @@ REQUESTS: dict[str, Handler] = {
     wire.MODELS: models.list_models,
     wire.CHOOSE_MODEL: models.choose_model,
     wire.TRY_MODEL: models.try_model,
+    wire.SKILLS_LIST: skills.list_skills,
     wire.TOOL_SERVERS_LIST: tool_servers.list_servers,
     wire.TOOL_SERVERS_RESTART: tool_servers.restart,
     wire.TOOL_SERVERS_OFFERS: tool_servers.list_offers,

@@ -15,6 +15,7 @@ from fairlead.messages.parts import Image, Note, Part
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import Images, shown_name
 from fairlead.session.context.surroundings import lines_text
+from fairlead.skills.library import SkillLibrary
 from fairlead.text_lines import split_lines, with_line_endings
 from fairlead.tool_servers.connection import ToolRefused
 from fairlead.tool_servers.results import Answer, tagged, untrusted
@@ -50,6 +51,7 @@ CHOSEN_PROMPT = (
     "The user has chosen this prompt of a tool server. Do what it says, as if the user had written it. It permits "
     "nothing."
 )
+CHOSEN_SKILL = "The user has chosen these instructions. Follow them."
 SECRET = "it looks like a secret; read_file asks the user"
 SECRET_SELECTION = "not attached, because the file looks like a secret"
 NO_PROBLEMS = "The editor shows no problems."
@@ -74,6 +76,8 @@ class Attachments:
     """The pictures among the items, in the order of the items."""
     pictures: tuple[str, ...] = ()
     """The names of the pictures, with the reason if one is not attached."""
+    skills: str = ""
+    """The instructions that the user has chosen; empty if there are none."""
 
     @property
     def parts(self) -> list[Part]:
@@ -82,6 +86,8 @@ class Attachments:
         if self.references:
             lines = [REFERS, *(f"- {reference}" for reference in self.references)]
             parts.append(Note("references", clean_text("\n".join(lines)), pictures=self.pictures))
+        if self.skills:
+            parts.append(Note("skill", clean_text(self.skills)))
         parts += self.images
         if self.contents:
             parts.append(Note("attached", clean_text("\n".join([BEGIN, LEAD, *self.contents, END]))))
@@ -104,17 +110,21 @@ class Attacher:
         diagnostics: DiagnosticsSource | None,
         read_resource: ReadResource,
         kept: KeptResults,
+        skills: SkillLibrary,
         limit: int | None,
     ) -> None:
         """
         Args:
+            skills: those that the user may choose.
             kept: keeps the texts of tool servers that are too long.
             limit: how long the results of a round may be, in characters; None: unknown.
         """
         self._files, self._diagnostics, self._read_resource, self._kept = files, diagnostics, read_resource, kept
+        self._library = skills
         self._left = MAX_CHARS if limit is None else min(MAX_CHARS, round(limit * WINDOW_SHARE))
         self._references: list[str] = []
         self._contents: list[str] = []
+        self._skills: list[str] = []
         self._images = Images()
         self._pictures: list[str] = []
 
@@ -130,6 +140,8 @@ class Attacher:
                     self._add_terminal(item)
                 case "image":
                     self._add_image(item.name, item.data)
+                case "skill":
+                    await self._add_skill(item)
                 case "serverPrompt":
                     self._add_server_prompt(item)
                 case "resource":
@@ -139,12 +151,22 @@ class Attacher:
                 case _:
                     await self._add_file(item)
         images, pictures = tuple(self._images.parts), tuple(self._pictures)
-        return Attachments(tuple(self._references), tuple(self._contents), images, pictures)
+        return Attachments(tuple(self._references), tuple(self._contents), images, pictures, "\n\n".join(self._skills))
 
     def _add_image(self, name: str, data: bytes) -> None:
         note = self._images.add(data)
         self._pictures.append(f"{shown_name(name)}{note and f' ({note})'}")
         self._references.append(f"Picture: {self._pictures[-1]}")
+
+    async def _add_skill(self, item: ContextItem) -> None:
+        """Adds the instructions of a skill or a command, which stay when the conversation is shortened."""
+        try:
+            text = await self._library.use(item.name, item.text or "", by_user=True)
+        except ToolError as error:
+            self._references.append(escape_to_one_line(str(error)))
+            return
+        self._references.append(f"The skill {shown_name(item.name)}")
+        self._skills.append(f"{CHOSEN_SKILL}\n{text}")
 
     def _add_server_prompt(self, item: ContextItem) -> None:
         """Adds what a prompt of a tool server says. It is an instruction, because the user has chosen it."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-ItemKind = Literal["file", "selection", "problems", "changes", "terminal", "image", "serverPrompt", "resource"]
+ItemKind = Literal["file", "selection", "problems", "changes", "terminal", "image", "serverPrompt", "resource", "skill"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class ContextItem:
     kind: ItemKind = "file"
     text: str | None = None
     """The diff of `changes`; the output of the command `name` of a `terminal`; the lines of a `selection` in a document
-    that is not a file as the tools read it; what a `serverPrompt` says.
+    that is not a file as the tools read it; what a `serverPrompt` says; the arguments of a `skill`.
     """
     name: str = ""
-    """The name of an `image`, of a `serverPrompt`, or of the document of such a `selection`; the URI of a `resource`.
+    """The name of an `image`, a `serverPrompt`, a `skill`, or the document of such a `selection`; a `resource`'s URI.
 
     With a path, the document shows a part or another version of that file, and the name says which: `cell 2`.
     """

@@ -12,10 +12,11 @@ from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Message, Note
 from fairlead.session.context.sent_notes import SentNotes
 from fairlead.workspace.files import Files
-from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules
+from fairlead.workspace.rules_files import RulesFile, folders_with_rules, read_rules, read_user_rules
 
 RULES = '<rules file="{name}">\n{lead}\n\n{text}{cut}\n</rules>'
 ROOT_LEAD = "The project's rules for agents. Follow them, unless the user says otherwise."
+USER_LEAD = "The user's own rules for agents, in all projects. The project's rules take precedence over them."
 FOLDER_LEAD = "The rules for the files in {folder}. They take precedence over those of its parent folders."
 CUT = "\n\n[These are the first {shown:,} of the file's {size:,} characters. Read the file if you need the rest.]"
 
@@ -26,6 +27,7 @@ class ProjectRules:
     def __init__(self, files: Files, emit: Callable[[Event], None]) -> None:
         self._files, self._emit = files, emit
         self._by_root: dict[Path, RulesFile | None] = {}
+        self._user_rules: RulesFile | None = None
         self._searched: set[str] = set()
         """The folders whose rules were looked for since the run began or the root folders changed."""
         self._applying: set[Path] = set()
@@ -36,18 +38,22 @@ class ProjectRules:
         self._root_rules_reported = True
 
     async def begin_run(self) -> None:
-        """Reads the rules of the root folders, and forgets the others."""
+        """Reads the rules of the user and of the root folders, and forgets the others."""
         self._searched, self._applying, self._found = set(), set(), {}
         self._root_rules_reported = False
         paths = self._files.roots.paths
+        self._user_rules = await asyncio.to_thread(read_user_rules, Path.home())
         self._by_root = await asyncio.to_thread(lambda: {path: read_rules(path, path) for path in paths})
 
     @property
     def root_rules(self) -> str:
-        """The rules of the root folders, as text to append to the system prompt; empty if there are none."""
+        """The rules of the user and of the root folders, to append to the system prompt; empty if there are none."""
         several = self._files.roots.has_names
+        user = f"\n\n{self._text(self._user_rules, USER_LEAD)}" if self._user_rules is not None else ""
         found = [rules for rules in self._by_root.values() if rules is not None]
-        return "".join(f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found)
+        return user + "".join(
+            f"\n\n{self._text(rules, self._lead(rules) if several else ROOT_LEAD)}" for rules in found
+        )
 
     async def take_new(self, folders: Collection[str], messages: Sequence[Message]) -> list[Note]:
         """The rules that are not in the conversation yet and apply to files in these folders, the outermost first.
@@ -94,7 +100,8 @@ class ProjectRules:
                     yield applies, root.path
 
     def _report(self, new: Sequence[RulesFile]) -> None:
-        root_rules = [rules for rules in self._by_root.values() if rules is not None and not self._root_rules_reported]
+        given = (self._user_rules, *self._by_root.values())
+        root_rules = [rules for rules in given if rules is not None and not self._root_rules_reported]
         self._root_rules_reported = True
         sources = tuple(RulesSource(rules.path, rules.is_cut) for rules in (*root_rules, *new))
         if sources:
@@ -105,6 +112,5 @@ class ProjectRules:
 
     def _text(self, rules: RulesFile, lead: str) -> str:
         cut = CUT.format(shown=len(rules.text), size=rules.size) if rules.is_cut else ""
-        return clean_text(
-            RULES.format(name=self._files.roots.relative(rules.path), lead=lead, text=rules.text, cut=cut)
-        )
+        name = self._files.roots.relative(rules.path)
+        return clean_text(RULES.format(name=name, lead=lead, text=rules.text, cut=cut))

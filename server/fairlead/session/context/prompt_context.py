@@ -9,6 +9,7 @@ from fairlead.messages.parts import Message, Note, Part
 from fairlead.session.context.attachments import Attacher, ReadResource
 from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.surroundings import GitState, Surroundings, surroundings_note
+from fairlead.skills.library import SkillLibrary
 from fairlead.tools.kept_results import KeptResults
 from fairlead.workspace.editor import DiagnosticsSource
 from fairlead.workspace.files import Files
@@ -25,10 +26,11 @@ class PromptContext:
         diagnostics: DiagnosticsSource | None,
         read_resource: ReadResource,
         kept: KeptResults,
+        skills: SkillLibrary,
         emit: Callable[[Event], None],
     ) -> None:
         self._files, self._diagnostics, self._emit = files, diagnostics, emit
-        self._read_resource, self._kept = read_resource, kept
+        self._read_resource, self._kept, self._skills = read_resource, kept, skills
         self._unreported: ContextSent | None = None
 
     async def collect(
@@ -45,7 +47,7 @@ class PromptContext:
                 branch is read from the repositories.
             limit: how long the results of a round may be, in characters; None: unknown.
         """
-        attacher = Attacher(self._files, self._diagnostics, self._read_resource, self._kept, limit)
+        attacher = Attacher(self._files, self._diagnostics, self._read_resource, self._kept, self._skills, limit)
         attached = await attacher.attach(items)
         parts, titles = attached.parts, list(attached.references)
         if surroundings is not None:

@@ -22,6 +22,7 @@ from fairlead.messages.parts import Call, Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
+from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.folders_note import FoldersNote
 from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
@@ -34,6 +35,7 @@ from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
@@ -41,6 +43,7 @@ from fairlead.tools.commands import Commands
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
+from fairlead.tools.skill import UseSkill
 from fairlead.tools.table import tool_table
 from fairlead.workspace.files import Files
 
@@ -58,6 +61,7 @@ class AgentBuilder:
     commands: SessionCommands
     code: CodeSupport
     tool_servers: ToolServers
+    skills: SkillLibrary
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event], None]
@@ -72,9 +76,9 @@ class AgentBuilder:
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
-        self._kept = KeptResults()
+        self._kept = KeptResults(self.skills.read)
         self._prompt_context = PromptContext(
-            self.files, self.context.diagnostics, self.tool_servers.read, self._kept, self._emit
+            self.files, self.context.diagnostics, self.tool_servers.read, self._kept, self.skills, self._emit
         )
 
     async def warm(self) -> None:
@@ -106,11 +110,12 @@ class AgentBuilder:
     async def begin_run(self) -> None:
         """Probes the sandbox and the language support, reads the rules of the root folders, and opens the model.
 
-        Also learns the tools of the tool servers that are new.
+        Also reads the skills, and learns the tools of the tool servers that are new.
         """
         await asyncio.gather(
             self.commands.ready(),
             self._rules.begin_run(),
+            self.skills.update(),
             self.code.queries.update_can_answer(),
             self._model.prepare(),
             self.tool_servers.prepare(),
@@ -153,6 +158,8 @@ class AgentBuilder:
         own_tools = tool_table(
             files, plan, commands, checks, self.code.queries, context.diagnostics, kept=self._kept, is_brief=is_brief
         )
+        if self.skills.has_any_for_model:
+            own_tools["skill"] = UseSkill(self.skills)
         given = server_tools(
             ServerToolsContext(self.tool_servers, commands.gate, self._kept), self._model.window.limit or USUAL_WINDOW
         )
@@ -160,7 +167,14 @@ class AgentBuilder:
         return Agent(
             run_id=run_id,
             model=model,
-            system=system_prompt(files.roots, is_brief=is_brief) + note + self._rules.root_rules,
+            system="".join(
+                (
+                    system_prompt(files.roots, is_brief=is_brief),
+                    note,
+                    self._rules.root_rules,
+                    self.skills.list_for_model(is_brief=is_brief),
+                )
+            ),
             tools={**own_tools, **{tool.spec.name: tool for tool in given}},
             plan=plan,
             history=self.history,
@@ -257,7 +271,10 @@ class AgentBuilder:
         """The context for a prompt. Call it after `build`, because its size depends on the model's window."""
         surroundings = task.surroundings if self.context.settings.context.editor else None
         limit = self._model.window.results_limit_chars()
-        return await self._prompt_context.collect(task.context, surroundings, self.history.messages, limit)
+        chosen = self.skills.chosen(task.prompt)
+        skills = [ContextItem(kind="skill", name=chosen[0], text=chosen[1])] if chosen is not None else []
+        items = [*skills, *task.context]
+        return await self._prompt_context.collect(items, surroundings, self.history.messages, limit)
 
     async def take_feedback(self) -> list[Prompt | Note]:
         """What the model has not read yet: folders, what the user said and did, rules and new errors.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServerOffers } from "../src/context/serverOffers";
+import { Offers } from "../src/context/offers";
 import type { ServerOffer } from "../src/wire/protocolStates";
 
 const OFFER: ServerOffer = { server: "wiki", prompts: [], resources: [] };
@@ -8,13 +8,12 @@ const OFFER: ServerOffer = { server: "wiki", prompts: [], resources: [] };
 /** The offers of a server that answers each request with the next of these answers; undefined: it never answers. */
 function offersOf(answers: readonly (readonly ServerOffer[] | Error | undefined)[], isInstalled = true) {
   const asked: object[] = [];
-  const request = (_method: string, params: object): Promise<unknown> => {
+  const request = (params: object): Promise<readonly ServerOffer[]> => {
     const answer = answers[asked.push(params) - 1];
     if (answer instanceof Error) return Promise.reject(answer);
-    return answer ? Promise.resolve({ servers: answer }) : new Promise(() => undefined);
+    return answer ? Promise.resolve(answer) : new Promise(() => undefined);
   };
-  const server = { isInstalled: () => Promise.resolve(isInstalled), request };
-  return { asked, offers: new ServerOffers(server as unknown as ConstructorParameters<typeof ServerOffers>[0]) };
+  return { asked, offers: new Offers({ isInstalled: () => Promise.resolve(isInstalled) }, request) };
 }
 
 test("an answer is reused while the user types, but not for another session", async () => {

@@ -1,0 +1,1 @@
+"""Skills and commands: files that teach the agent something (docs/skills.md)."""

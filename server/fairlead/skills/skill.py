@@ -1,0 +1,122 @@
+"""A skill or a command, as its file describes it. Pure."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairlead.skills.front_matter import FrontMatter, read_front_matter
+
+MAX_NAME, MAX_DESCRIPTION = 64, 1024
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_COMMAND = re.compile(r"[^\s/\\:#@\"']{1,64}")
+"""What can follow a `/` in the prompt."""
+_VARIABLE = re.compile(r"\$(?:ARGUMENTS\b|\{ARGUMENTS\}|(?P<index>\d{1,2})\b|(?P<folder>\{(?:CLAUDE_)?SKILL_DIR\}))")
+
+Kind = Literal["skill", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Instructions for a kind of task. A command is a skill that is only the user's, in one file."""
+
+    kind: Kind
+    name: str
+    description: str
+    path: Path
+    """Its file."""
+    body: str
+    hint: str = ""
+    """Its arguments, for the user."""
+    is_for_model: bool = True
+    """Whether the model may use it without being asked to."""
+    is_for_user: bool = True
+    is_from_workspace: bool = True
+    warnings: tuple[str, ...] = ()
+    """What is wrong with its file, each with the line if there is one."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the files that belong to a skill."""
+        return self.path.parent if self.kind == "skill" else None
+
+    def text(self, arguments: str = "") -> str:
+        """The instructions with these arguments in place of `$ARGUMENTS`, `$1` and so on.
+
+        Arguments that the instructions have no place for follow them. `$0` is the first one in a skill, `$1` in a
+        command, as in Claude Code.
+        """
+        words, given = _words(arguments), arguments.strip()
+        first = 1 if self.kind == "command" else 0
+        is_used = False
+
+        def value(found: re.Match[str]) -> str:
+            nonlocal is_used
+            if found["folder"]:
+                return str(self.folder or found[0])
+            is_used = True
+            if found["index"] is None:
+                return given
+            index = int(found["index"]) - first
+            return words[index] if 0 <= index < len(words) else ""
+
+        text = _VARIABLE.sub(value, self.body)
+        return text if is_used or not given else f"{text}\n\nArguments: {given}"
+
+
+def read_skill(kind: Kind, path: Path, text: str, *, is_from_workspace: bool) -> Skill | str:
+    """The skill in a file; a text that says why there is none.
+
+    Args:
+        path: `NAME/SKILL.md`, or `NAME.md` or `NAME.prompt.md` for a command.
+    """
+    found = read_front_matter(text)
+    if not found.body:
+        return found.problem or "it has no instructions"
+    warnings = [found.problem] if found.problem else []
+    name = _name(kind, path, found, warnings)
+    if name is None:
+        return "its name cannot be typed after a /"
+    description = found.text("description") or _first_line(found.body)
+    if not found.text("description") and kind == "skill":
+        warnings.append("it has no description, so its first line counts as one")
+    if len(description) > MAX_DESCRIPTION:
+        warnings.append(f"its description is longer than {MAX_DESCRIPTION:,} characters, and is cut")
+    more = found.text("when_to_use")
+    return Skill(
+        kind,
+        name,
+        " ".join(filter(None, (description[:MAX_DESCRIPTION], more)))[:MAX_DESCRIPTION],
+        path,
+        found.body,
+        found.text("argument-hint"),
+        kind == "skill" and not found.flag("disable-model-invocation", False),
+        found.flag("user-invocable", True),
+        is_from_workspace,
+        tuple(warnings),
+    )
+
+
+def _name(kind: Kind, path: Path, found: FrontMatter, warnings: list[str]) -> str | None:
+    """What the file is called, which counts more than what it says; None if that is no name."""
+    given = found.text("name")
+    own = path.parent.name if kind == "skill" else path.name.removesuffix(".md").removesuffix(".prompt")
+    if kind == "skill" and given and given != own:
+        warnings.append(f"its name {given[:MAX_NAME]} is not that of its folder, which counts")
+    if kind == "skill" and not (_NAME.fullmatch(own) and len(own) <= MAX_NAME):
+        warnings.append("the name of its folder should have only a-z, 0-9 and -")
+    return own if _COMMAND.fullmatch(own) and own.isprintable() else None
+
+
+def _first_line(body: str) -> str:
+    lines = (line.strip().lstrip("#").strip() for line in body.splitlines())
+    return next(filter(None, lines), "")[:MAX_DESCRIPTION]
+
+
+def _words(arguments: str) -> Sequence[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:  # a quotation mark without an end
+        return arguments.split()

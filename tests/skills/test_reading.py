@@ -1,0 +1,187 @@
+"""What the files of skills and commands say, as other agents write them, and where they are found."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.errors import ToolError
+from fairlead.skills.find import MAX_DEPTH, find_skills
+from fairlead.skills.front_matter import read_front_matter
+from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
+from fairlead.skills.skill import Skill, read_skill
+from fairlead.workspace.paths import Roots
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def skill(text: str, name: str = "pdf-forms") -> Skill:
+    found = read_skill("skill", Path("/ws/.agents/skills", name, "SKILL.md"), text, is_from_workspace=True)
+    assert isinstance(found, Skill), found
+    return found
+
+
+def command(text: str) -> Skill:
+    found = read_skill("command", Path("/ws/.claude/commands/fix.md"), text, is_from_workspace=True)
+    assert isinstance(found, Skill), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "warnings"),
+    [
+        ("---\nname: pdf-forms\ndescription: Fills forms.\n---\nDo it.", "Fills forms.", ()),
+        ("---\ndescription: Use when: a PDF\n---\nDo it.", "Use when: a PDF", ()),
+        ("---\ndescription: >\n  Fills\n  forms.\n---\nDo it.", "Fills forms.", ()),
+        ("\ufeff---\r\ndescription: Fills.\r\n---\r\nDo it.", "Fills.", ()),
+        (
+            "# Fill forms\nDo it.",
+            "Fill forms",
+            ("it has no description, so its first line counts as one",),
+        ),
+        (
+            "---\nname: other\ndescription: Fills.\n---\nDo it.",
+            "Fills.",
+            ("its name other is not that of its folder, which counts",),
+        ),
+        (
+            "---\ndescription: [\n---\nDo it.",
+            "Do it.",
+            (
+                "line 2: expected the node content, but found '<stream end>'",
+                "it has no description, so its first line counts as one",
+            ),
+        ),
+    ],
+)
+def test_a_skill_is_read_as_leniently_as_by_others(text: str, description: str, warnings: tuple[str, ...]) -> None:
+    found = skill(text)
+    assert (found.name, found.description, found.warnings) == ("pdf-forms", description, warnings)
+    assert found.body.endswith("Do it.")
+
+
+@pytest.mark.parametrize("text", ["", "---\ndescription: x\n---\n"])
+def test_a_file_without_instructions_is_no_skill(text: str) -> None:
+    assert isinstance(read_skill("skill", Path("/ws/s/SKILL.md"), text, is_from_workspace=True), str)
+
+
+def test_who_may_use_it() -> None:
+    assert (skill("x").is_for_model, skill("x").is_for_user) == (True, True)
+    assert not skill("---\ndisable-model-invocation: true\n---\nx").is_for_model
+    assert not skill("---\nuser-invocable: false\n---\nx").is_for_user
+    assert not command("x").is_for_model
+
+
+@pytest.mark.parametrize(
+    ("found", "arguments", "text"),
+    [
+        (command("Fix #$1 for $2."), '12 "the team"', "Fix #12 for the team."),
+        (skill("Fix #$0 for $1."), "12 us", "Fix #12 for us."),
+        (command("Fix $ARGUMENTS."), "a  b", "Fix a  b."),
+        (command("Fix it."), "now", "Fix it.\n\nArguments: now"),
+        (command("Fix $1 and $2."), "one", "Fix one and ."),
+        (command("Costs $5."), "", "Costs ."),
+        (
+            skill("Run ${CLAUDE_SKILL_DIR}/x.py $ARGUMENTS"),
+            "${SKILL_DIR}",
+            "Run /ws/.agents/skills/pdf-forms/x.py ${SKILL_DIR}",
+        ),
+        (command("Say $1"), "it's", "Say it's"),
+    ],
+)
+def test_arguments_take_their_places(found: Skill, arguments: str, text: str) -> None:
+    assert found.text(arguments) == text
+
+
+@given(st.text(max_size=200), st.text(max_size=40))
+def test_any_text_is_read(text: str, arguments: str) -> None:
+    """Nothing raises, whatever the file and the arguments are."""
+    found = read_skill("skill", Path("/ws/s/SKILL.md"), text, is_from_workspace=True)
+    if isinstance(found, Skill):
+        found.text(arguments)
+    read_front_matter(f"---\n{text}\n---\n{arguments}").text("name")
+
+
+def test_the_nearest_of_several_with_the_same_name_counts(tmp_path: Path) -> None:
+    """The workspace's before the user's, a skill before a command, and the folders in their order."""
+    workspace, home = tmp_path / "ws", tmp_path / "home"
+    for folder, name, text in (
+        (home, ".claude/skills/deploy/SKILL.md", "home"),
+        (home, ".agents/skills/own/SKILL.md", "own"),
+        (workspace, ".github/skills/deploy/SKILL.md", "github"),
+        (workspace, ".agents/skills/team/deploy/SKILL.md", "agents"),
+        (workspace, ".claude/commands/deploy.md", "command"),
+        (workspace, ".claude/commands/git/fix.md", "fix"),
+        (workspace, ".github/prompts/review.prompt.md", "review"),
+        (home, ".claude/commands/fix.md", "home fix"),
+    ):
+        write(folder, name, text)
+    found = find_skills([workspace], home)
+    assert [(each.name, each.body, each.is_from_workspace) for each in found.skills] == [
+        ("deploy", "agents", True),
+        ("fix", "fix", True),
+        ("own", "own", False),
+        ("review", "review", True),
+    ]
+    assert [each.name for each in find_skills([], home).skills] == ["deploy", "fix", "own"]
+
+
+def test_what_cannot_be_used_is_reported_with_its_file(tmp_path: Path) -> None:
+    """A link in the workspace is not followed: it could lead to a secret. A file that is too large is left out."""
+    secret = write(tmp_path, "secret/SKILL.md", "token")
+    workspace = tmp_path / "ws"
+    linked = workspace / ".agents/skills/linked"
+    linked.mkdir(parents=True)
+    (linked / "SKILL.md").symlink_to(secret)
+    (workspace / ".agents/skills/folder").symlink_to(secret.parent)
+    write(workspace, ".agents/skills/large/SKILL.md", "x" * 300_000)
+    write(workspace, ".claude/skills/empty/SKILL.md", "---\nname: empty\n---\n")
+    write(workspace, "/".join([".agents/skills", *("d" * (MAX_DEPTH + 2)), "SKILL.md"]), "too deep")
+    found = find_skills([workspace], tmp_path / "nowhere")
+    assert found.skills == ()
+    assert len(found.problems) == 3
+    assert f"{workspace}/.agents/skills/large/SKILL.md: it is larger than 200,000 bytes" in found.problems
+    assert f"{workspace}/.claude/skills/empty/SKILL.md: it has no instructions" in found.problems
+
+
+async def test_the_list_for_the_model_has_a_limit(tmp_path: Path) -> None:
+    """In a stable order. Descriptions are cut before names are left out."""
+    library = SkillLibrary(lambda: Roots.of(tmp_path), lambda: tmp_path / "home")
+    assert library.list_for_model() == ""
+    for number in range(300):
+        write(tmp_path, f".agents/skills/s{number:03}/SKILL.md", f"---\ndescription: {'d' * 900}\n---\nx")
+    await library.update()
+    text = library.list_for_model()
+    assert text == library.list_for_model()
+    assert len(text) < MAX_LIST_CHARS + len(LIST) + 1000
+    assert "- s000\n- s001\n" in text
+    assert "- s299" in text
+    assert "more)" in library.list_for_model(is_brief=True)
+
+
+async def test_files_of_the_users_own_skills(tmp_path: Path) -> None:
+    """The model reads them by `skill:NAME/FILE`, and nothing else outside of the workspace."""
+    home = tmp_path / "home"
+    write(home, ".claude/skills/pdf/SKILL.md", "Read forms.md.")
+    write(home, ".claude/skills/pdf/references/forms.md", "a form")
+    write(home, ".claude/secret", "token")
+    library = SkillLibrary(lambda: Roots.of(tmp_path / "ws"), lambda: home)
+    await library.update()
+    text = await library.use("pdf")
+    assert (
+        f"Its files, in {home}/.claude/skills/pdf; read_file reads them as skill:pdf/FILE: references/forms.md." in text
+    )
+    assert library.read("skill:pdf/references/forms.md") == "a form"
+    assert library.read("a.txt") is None
+    for path in ("skill:pdf/../../secret", "skill:pdf/nothing", "skill:other/SKILL.md"):
+        with pytest.raises(ToolError):
+            library.read(path)
+    assert library.shown_folders() == [home / ".claude/skills/pdf"]
+    with pytest.raises(ToolError, match=r"^There is no skill 'pfd'\. There are: pdf\.$"):
+        await library.use("pfd")
