@@ -194,6 +194,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const commands: Commands = {
     runTask: (prompt?: unknown) => runs.runTask(typeof prompt === "string" ? prompt : undefined),
     createRules: () => runs.createRules(),
+    createSkill: () => runs.createSkill(),
     runTaskDocument: () => runs.runDocument(),
     completeMention: () => {
       prompts.completeMention();
@@ -240,6 +241,7 @@ export function activate(context: vscode.ExtensionContext): void {
     writeCommitMessage: (source?: Partial<vscode.SourceControl>) => pages.writeCommitMessage(source?.rootUri),
     showCosts: () => pages.showCosts(),
     showCommandRules: () => pages.showCommandRules(),
+    showSkills: () => pages.showSkills(),
     reviewAll: () => diffs.openAll(),
     adoptSessions: () => adoptSessions(agent),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),

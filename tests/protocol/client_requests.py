@@ -275,6 +275,8 @@ def _skills() -> Iterator[Golden]:
     found = Skill("skill", "translate", "Translates 問候.", path, "Do it.", "<file>")
     result = skills(FoundSkills([found], [f"{path}: it has no description, so its first line counts as one"]))
     yield _answers("skills.list.result", wire.SKILLS_LIST, result)
+    yield _asks("skills.page.params", wire.SKILLS_PAGE, {})
+    yield _answers("skills.page.result", wire.SKILLS_PAGE, {"markdown": "# Skills and commands\n"})
 
 
 def _checks() -> Iterator[Golden]:

@@ -53,6 +53,7 @@ export const method = {
   chooseModel: "agent/models/choose",
   tryModel: "agent/models/try",
   skillsList: "agent/skills/list",
+  skillsPage: "agent/skills/page",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -1361,6 +1362,7 @@ export interface ClientRequests {
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
+  readonly "agent/skills/page": { params: NoParams; result: PageResult };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

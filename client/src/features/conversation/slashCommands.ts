@@ -29,6 +29,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "record", description: t("copy a summary for a pull request"), command: "fairlead.copyRecord" },
   { name: "commit", description: t("write a commit message from the record"), command: "fairlead.writeCommitMessage" },
   { name: "permissions", description: t("show which commands may run"), command: "fairlead.showCommandRules" },
+  { name: "skills", description: t("show the skills and commands"), command: "fairlead.showSkills" },
   { name: "mcp", description: t("show the tool servers"), command: "fairlead.showToolServers" },
   { name: "model", description: t("choose the model and its effort"), command: "fairlead.chooseModel" },
 ];

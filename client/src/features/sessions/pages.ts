@@ -1,4 +1,4 @@
-// Texts that the server writes: the plan's history and the command rules as pages, the record for the clipboard, and
+// Texts that the server writes: the plan's history, the command rules and the skills as pages, the record for the clipboard, and
 // the commit message for Source Control.
 
 import { t } from "@vscode/l10n";
@@ -15,6 +15,7 @@ import { pick, showInformation, showWarning } from "../../ui/show";
 const PAGE_SCHEME = "fairlead-page";
 const COSTS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "costs", path: "/Costs.md" });
 const RULES = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "commands", path: "/Command Permissions.md" });
+const SKILLS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "skills", path: "/Skills.md" });
 
 export class Pages implements vscode.Disposable {
   private readonly pages = new MarkdownPages(PAGE_SCHEME, (uri) => this.text(uri));
@@ -37,6 +38,11 @@ export class Pages implements vscode.Disposable {
   /** Shows where commands run in this workspace, when they need approval, and what the user's rules match. */
   showCommandRules(): Promise<void> {
     return this.show(RULES);
+  }
+
+  /** Shows the skills and commands, and what is wrong with their files. */
+  showSkills(): Promise<void> {
+    return this.show(SKILLS);
   }
 
   /** Shows what the sessions of this workspace cost, in total and per day. */
@@ -120,6 +126,7 @@ export class Pages implements vscode.Disposable {
 
   private request(authority: string): Promise<PageResult> {
     if (authority === RULES.authority) return this.server.request(method.commandRules, {});
+    if (authority === SKILLS.authority) return this.server.request(method.skillsPage, {});
     if (authority === COSTS.authority) return this.server.request(method.costs, {});
     return this.server.request(method.planHistory, { sessionId: authority });
   }

@@ -46,6 +46,12 @@ const CREATE_RULES =
   "project is; then the commands to set up, build, test and lint, taken from the project's files; where things are; and the conventions " +
   "that its code follows. Include only what an agent cannot see at a glance, in at most 60 lines.";
 
+const CREATE_SKILL =
+  "Write a skill from what we did in this session, so that an agent can do work of this kind again: .agents/skills/NAME/SKILL.md, with a " +
+  "NAME of a-z, 0-9 and -. It begins with YAML between two lines of ---: name (that NAME) and description (in one or two sentences, what " +
+  "it is for and when to use it). Then the steps that worked, with the exact commands, and the mistakes to avoid. Leave out what belongs " +
+  "only to this task. At most 100 lines; put a script that it needs into scripts/ beside it.";
+
 /** How many of the actions after an error are in the message. The conversation has all. */
 const MOST_ACTIONS = 3;
 
@@ -113,6 +119,16 @@ export class Runs {
   /** Runs a task in a new session that proposes a file with the project's rules for agents. */
   createRules(): Promise<void> {
     return this.runOn([], { prompt: CREATE_RULES });
+  }
+
+  /** Runs a task in the active session that proposes a skill from what the session did. */
+  async createSkill(): Promise<void> {
+    const session = this.store.active;
+    if (!session || session.isStarting) {
+      void showInformation(t("There is no session yet. Run a task first."));
+      return;
+    }
+    await this.run(session.id, { prompt: CREATE_SKILL }, "agent");
   }
 
   /** Asks for a task and lets the agent only plan it, in a new session. */
