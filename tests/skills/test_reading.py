@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.agent.shortening import with_summary
+from fairlead.agent.tool import KEEPS_RESULTS
 from fairlead.errors import ToolError
+from fairlead.messages.parts import Call, Message, Note, Prompt, Result
 from fairlead.skills.find import MAX_DEPTH, find_skills
 from fairlead.skills.front_matter import read_front_matter
 from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
 from fairlead.skills.skill import Skill, read_skill
+from fairlead.tools.skill import UseSkill
 from fairlead.workspace.paths import Roots
 
 
@@ -185,3 +189,19 @@ async def test_files_of_the_users_own_skills(tmp_path: Path) -> None:
     assert library.shown_folders() == [home / ".claude/skills/pdf"]
     with pytest.raises(ToolError, match=r"^There is no skill 'pfd'\. There are: pdf\.$"):
         await library.use("pfd")
+
+
+def test_instructions_stay_when_the_conversation_is_shortened() -> None:
+    """Those that the user has chosen, and those that the model has read."""
+    assert UseSkill.kind in KEEPS_RESULTS
+    chosen, read = Note("skill", "Fix issue 12."), Result("call1", "Fill the form.")
+    messages = [
+        Message("user", (Prompt("/fix 12"), chosen)),
+        Message("assistant", (Call("call1", "skill", {"name": "pdf"}),)),
+        Message("user", (read,)),
+        Message("assistant", (Call("call2", "bash", {"command": "ls"}),)),
+        Message("user", (Result("call2", "a.txt"),)),
+    ]
+    [first, *_] = with_summary(messages, "It went well.", "", "", lambda tool: tool == "skill")
+    assert chosen in first.parts
+    assert any(isinstance(part, Note) and part.kind == "answer" and read.text in part.text for part in first.parts)

@@ -1,0 +1,39 @@
+// Skills and commands in a real VS Code: the user completes one after a /, the agent gets it, and a page lists all.
+
+import assert from "node:assert/strict";
+import { conversationSays, picture, useAgent } from "./agent.mjs";
+
+const GREET = "---\ndescription: Greets somebody.\nargument-hint: <name>\n---\nWrite a greeting for $0.\n";
+const editorTest = useAgent([{ text: "Hello, Ada." }], {
+  workspace: {
+    ".agents/skills/greet/SKILL.md": GREET,
+    ".claude/commands/fix-issue.md": "Fix issue $1.\n",
+    ".github/prompts/broken.prompt.md": "---\ndescription: Broken.\n---\n",
+  },
+  viewport: { width: 1280, height: 900 },
+});
+
+editorTest("a skill is completed with its arguments, and the agent gets its instructions", async ({ page }) => {
+  await page.runCommand("Agent: Show Conversation");
+  const prompt = page.webview().locator("textarea");
+  await prompt.click();
+  await page.insertText("/gr");
+  const row = page.webview().locator(".completions li", { hasText: "/greet <name>" });
+  await row.waitFor();
+  assert.match(await row.textContent(), /Greets somebody\./);
+  await picture(page, "skills-completion");
+  await page.press("Tab");
+  await page.insertText("Ada");
+  await page.press("Enter");
+  await conversationSays(page, ["/greet Ada", "Hello, Ada."]);
+  await page.webview().locator("summary", { hasText: "Context: The skill greet" }).click();
+  await conversationSays(page, ["Write a greeting for Ada."]);
+});
+
+editorTest("/skills shows all of them, and what is wrong with a file", async ({ page }) => {
+  const prompt = page.webview().locator("textarea");
+  await prompt.fill("/skills ");
+  await prompt.press("Enter");
+  await page.until("the page", async () => (await page.tabs()).some(({ label }) => label.includes("Skills.md")));
+  await picture(page, "skills-page");
+});
