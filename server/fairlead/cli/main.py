@@ -71,7 +71,8 @@ begin with the name of the folder.
 
 @path in the TASK mentions a file or folder of the workspace (@"a b.md" if it
 contains spaces); the agent gets the content of a short file at once.
-@server:uri mentions a resource of a tool server.
+@server:uri mentions a resource of a tool server. A TASK that begins with /NAME uses
+the skill or command of that name.
 
 A session is saved however it ends: its conversation, its plan, and the changes
 that you did not decide on. --continue continues the newest session of the
