@@ -181,11 +181,11 @@ async def test_files_of_the_users_own_skills(tmp_path: Path) -> None:
     assert (
         f"Its files, in {home}/.claude/skills/pdf; read_file reads them as skill:pdf/FILE: references/forms.md." in text
     )
-    assert library.read("skill:pdf/references/forms.md") == "a form"
-    assert library.read("a.txt") is None
+    assert await library.read("skill:pdf/references/forms.md") == "a form"
+    assert await library.read("a.txt") is None
     for path in ("skill:pdf/../../secret", "skill:pdf/nothing", "skill:other/SKILL.md"):
         with pytest.raises(ToolError):
-            library.read(path)
+            await library.read(path)
     assert library.shown_folders() == [home / ".claude/skills/pdf"]
     with pytest.raises(ToolError, match=r"^There is no skill 'pfd'\. There are: pdf\.$"):
         await library.use("pfd")

@@ -96,7 +96,7 @@ class SkillLibrary:
         """The folders of the user's own skills, which commands in the sandbox may read."""
         return [skill.path.parent for skill in self.found.skills if skill.folder and not skill.is_from_workspace]
 
-    def read(self, path: str) -> str | None:
+    async def read(self, path: str) -> str | None:
         """A file of one of the user's own skills, by its path with `PREFIX`; None if it is no such path.
 
         Raises:
@@ -109,7 +109,7 @@ class SkillLibrary:
         if skill is None or skill.folder is None or skill.is_from_workspace:
             raise ToolError(f"There is no skill {name!r} outside of the workspace.")
         try:
-            data = read_bytes(skill.folder / inner, skill.folder)
+            data = await asyncio.to_thread(read_bytes, skill.folder / inner, skill.folder)
             text = decode(data, inner).text if data is not None else None
         except WorkspaceError as error:
             raise ToolError(str(error)) from error

@@ -4,13 +4,18 @@ These are the whole results that were too long for the model, and the files of t
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from fairlead.display import count_of
 
 PREFIX = "tool-result:"
 MAX_KEPT_CHARS = 20_000_000
 """In all. The oldest are forgotten first."""
+
+
+async def no_other(path: str) -> str | None:
+    """There is no other text."""
+    return None
 
 
 class KeptResults:
@@ -20,7 +25,7 @@ class KeptResults:
         read_other: reads any other text by its path; it returns None for a path that it does not know.
     """
 
-    def __init__(self, read_other: Callable[[str], str | None] = lambda _: None) -> None:
+    def __init__(self, read_other: Callable[[str], Awaitable[str | None]] = no_other) -> None:
         self.read_other = read_other
         self._texts = OrderedDict[str, str]()
         self._count = 0

@@ -60,7 +60,7 @@ class ReadFile:
         if kept is not None:
             found = await compute(excerpt, kept, input.get("offset") or 1, input.get("limit") or MAX_LINES)
             return untrusted(found, input["path"])
-        other = await asyncio.to_thread(self._kept.read_other, input["path"].strip())
+        other = await self._kept.read_other(input["path"].strip())
         if other is not None:
             return await compute(excerpt, other, input.get("offset") or 1, input.get("limit") or MAX_LINES)
         await ask_for_secret(self._files, self._gate, call, "read", input["path"])
