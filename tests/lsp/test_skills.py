@@ -1,5 +1,6 @@
 """Skills and commands over the wire, as the model and the user get them: a real server process."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,8 @@ async def test_a_script_of_the_users_own_skill_runs_in_the_box(
     write(home, ".claude/skills/own/run.sh", "echo from-the-skill\n")
     write(home, ".claude/secret", "token-1")
     folder = home / ".claude/skills/own"
-    calls: Any = [bash(f"sh {folder}/run.sh; cat {home}/.claude/secret; echo x > {folder}/run.sh")]
+    script, secret = shlex.quote(str(folder / "run.sh")), shlex.quote(str(home / ".claude/secret"))
+    calls: Any = [bash(f"sh {script}; cat {secret}; echo x > {script}")]
     settings = replay({"calls": calls}, {"text": "Done."})
     async with Client(workspace, settings=settings, env={"HOME": str(home)}) as client:
         await client.run()
