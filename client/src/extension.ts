@@ -136,8 +136,13 @@ export function activate(context: vscode.ExtensionContext): void {
     sessions,
     diffs,
   };
-  const conversationActions = new ConversationActions(store, features, () => serverOffers.of(store.active?.id));
-  const promptBox = new PromptBox(context.workspaceState, offers, () => skills.soon(store.active?.id), warm);
+  const conversationActions = new ConversationActions(
+    store,
+    features,
+    () => serverOffers.of(store.active?.id),
+    () => skills.of(store.active?.id),
+  );
+  const promptBox = new PromptBox(context.workspaceState, serverOffers, skills, () => store.active?.id, warm);
   const rewinds = new Rewinds(
     store,
     agent,

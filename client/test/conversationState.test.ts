@@ -456,18 +456,18 @@ test("a new session shows nothing until a task begins, even while events of othe
 
 test("a slash at the start begins a command or a path", () => {
   const task = (text: string, mode?: string, isNew = false): object => ({ kind: "task", text, mode, isNew });
-  assert.deepEqual(parseSent("  do it\nnow ", []), task("do it\nnow"));
-  assert.deepEqual(parseSent("/plan do it\nnow", []), task("do it\nnow", "plan"));
-  assert.deepEqual(parseSent("/new do it", []), task("do it", "agent", true));
-  assert.deepEqual(parseSent("/usr/bin is full", []), task("/usr/bin is full"));
+  assert.deepEqual(parseSent("  do it\nnow ", [], []), task("do it\nnow"));
+  assert.deepEqual(parseSent("/plan do it\nnow", [], []), task("do it\nnow", "plan"));
+  assert.deepEqual(parseSent("/new do it", [], []), task("do it", "agent", true));
+  assert.deepEqual(parseSent("/usr/bin is full", [], []), task("/usr/bin is full"));
   for (const unknown of ["/unknown x", "/newDo it"]) {
-    const sent = parseSent(unknown, []);
+    const sent = parseSent(unknown, [], []);
     assert.match(sent.kind === "unclear" ? sent.problem : "", /^There is no command \/(unknown|newDo)\./);
   }
-  assert.deepEqual(parseSent("/new", []), { kind: "command", command: "fairlead.newSession" });
-  assert.deepEqual(parseSent("/plan ", []), { kind: "unclear", problem: "Write the task after /plan." });
-  assert.deepEqual(parseSent("/review", []), { kind: "command", command: "fairlead.reviewAll" });
-  assert.deepEqual(parseSent("/review all", []), {
+  assert.deepEqual(parseSent("/new", [], []), { kind: "command", command: "fairlead.newSession" });
+  assert.deepEqual(parseSent("/plan ", [], []), { kind: "unclear", problem: "Write the task after /plan." });
+  assert.deepEqual(parseSent("/review", [], []), { kind: "command", command: "fairlead.reviewAll" });
+  assert.deepEqual(parseSent("/review all", [], []), {
     kind: "unclear",
     problem: "/review takes no text. To send this as a task, begin it with another word.",
   });
@@ -507,7 +507,7 @@ test("a prompt of a tool server is completed with its arguments", () => {
 
 test("the words after a prompt of a tool server are its arguments, in order; the last one takes the rest", () => {
   const chosen = (text: string): unknown => {
-    const sent = parseSent(text, OFFERS);
+    const sent = parseSent(text, OFFERS, []);
     return sent.kind === "task" ? sent.chosen?.arguments : sent.kind === "unclear" && sent.problem;
   };
   const values = { path: "a.py", reader: "me" };
@@ -525,7 +525,7 @@ test("the words after a prompt of a tool server are its arguments, in order; the
   );
   assert.match(String(chosen("/docs:explain a.py")), /needs reader\./);
   assert.match(String(chosen("/docs:explain all of it")), /takes no text/);
-  assert.deepEqual(parseSent("/docs:explained x", OFFERS), {
+  assert.deepEqual(parseSent("/docs:explained x", OFFERS, []), {
     kind: "task",
     text: "/docs:explained x",
     mode: undefined,
@@ -577,5 +577,10 @@ test("skills and commands are completed, and sent as they are typed", () => {
   // the name of a command of the prompt is taken
   assert.equal(slashCompletions("/plan", [], skills).length, 1);
   assert.equal(slashCompletions("/h", [], skills).length, slashCompletions("/h", [], []).length);
-  assert.deepEqual(parseSent("/pdf a.pdf", []), { kind: "task", text: "/pdf a.pdf", mode: undefined, isNew: false });
+  assert.deepEqual(parseSent("/pdf a.pdf", [], skills), {
+    kind: "task",
+    text: "/pdf a.pdf",
+    mode: undefined,
+    isNew: false,
+  });
 });

@@ -35,5 +35,7 @@ editorTest("/skills shows all of them, and what is wrong with a file", async ({ 
   await prompt.fill("/skills ");
   await prompt.press("Enter");
   await page.until("the page", async () => (await page.tabs()).some(({ label }) => label.includes("Skills.md")));
+  const preview = page.webview().locator("h2", { hasText: "Skills of this workspace" });
+  await preview.waitFor();
   await picture(page, "skills-page");
 });

@@ -333,8 +333,10 @@ export class Conversation implements vscode.Disposable {
         return;
       }
       case "complete": {
-        const { request } = intention;
-        post(page, { kind: "completions", request, items: await this.box.completionsOf(intention.text) });
+        const { request, text } = intention;
+        await this.box.complete(text, (items) => {
+          post(page, { kind: "completions", request, items });
+        });
         return;
       }
       case "removeChip":

@@ -12,7 +12,7 @@ import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
 import { placesIn } from "../../ui/places";
 import type { ApproveParams, AskParams, ImageItem, Mode } from "../../wire/protocol";
-import type { ServerOffer } from "../../wire/protocolStates";
+import type { ServerOffer, Skill } from "../../wire/protocolStates";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
 import type { WaitingAction } from "../../state/waiting";
@@ -60,6 +60,8 @@ export class ConversationActions implements vscode.Disposable {
     private readonly features: Features,
     /** Returns what the tool servers of the shown session offer. */
     private readonly offers: () => Promise<readonly ServerOffer[]>,
+    /** Returns its skills and commands. */
+    private readonly skills: () => Promise<readonly Skill[]>,
   ) {
     this.registered = [
       vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
@@ -141,7 +143,10 @@ export class ConversationActions implements vscode.Disposable {
     pictures: readonly ImageItem[],
     putBack: () => void,
   ): Promise<boolean> {
-    const sent = parseSent(text, text.trimStart().startsWith("/") ? await this.offers() : []);
+    const [offers, skills] = text.trimStart().startsWith("/")
+      ? await Promise.all([this.offers(), this.skills()])
+      : [[], []];
+    const sent = parseSent(text, offers, skills);
     if (sent.kind === "unclear") {
       void showInformation(sent.problem);
       return false;

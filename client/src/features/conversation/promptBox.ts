@@ -7,6 +7,7 @@ import type { ChipView, CompletionView } from "./messages";
 import { isSlashBeginning, slashCompletions } from "./slashCommands";
 import { applyCompletion, completionsAt, type Mentionable } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
+import type { Offers } from "../../context/offers";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
 import type { ImageItem } from "../../wire/protocol";
@@ -34,16 +35,17 @@ export class PromptBox {
   private readonly mentionable: () => Promise<Mentionable>;
 
   /**
-   * `offers` returns what the tool servers of the shown session offer, `skills` its skills and commands. `onOpen` is called when the prompt is shown, and
+   * `offers` are those of the tool servers, `skills` the skills and commands, of the session that `shown` returns. `onOpen` is called when the prompt is shown, and
    * when the user begins to type into an empty one.
    */
   constructor(
     private readonly memory: vscode.Memento,
-    private readonly offers: () => Promise<readonly ServerOffer[]>,
-    private readonly skills: () => Promise<readonly Skill[]>,
+    private readonly offers: Offers<ServerOffer>,
+    private readonly skills: Offers<Skill>,
+    private readonly shown: () => string | undefined,
     private readonly onOpen: () => void,
   ) {
-    this.mentionable = mentionableAtEachKey(offers);
+    this.mentionable = mentionableAtEachKey(() => offers.soon(shown()));
   }
 
   /** Calls `onOpen`, because the prompt is shown. */
@@ -119,10 +121,24 @@ export class PromptBox {
     return [omitted.map(({ id }) => (id === "selection" ? "selection" : "editor")), putBack];
   }
 
-  /** Returns the completions of the text before the cursor, without a mention that is already typed completely. */
-  async completionsOf(text: string): Promise<CompletionView[]> {
-    if (isSlashBeginning(text)) return slashCompletions(text, ...(await Promise.all([this.offers(), this.skills()])));
-    if (!/[#@]/.test(text)) return [];
+  /**
+   * Sends the completions of the text before the cursor, without a mention that is already typed completely. Sends those of
+   * a `/` again if the server answers late, as it does while it starts.
+   */
+  async complete(text: string, send: (items: readonly CompletionView[]) => void): Promise<void> {
+    if (!isSlashBeginning(text)) {
+      send(/[#@]/.test(text) ? await this.mentions(text) : []);
+      return;
+    }
+    const shown = this.shown();
+    const all = Promise.all([this.offers.of(shown), this.skills.of(shown)]);
+    const soon = await Promise.all([this.offers.soon(shown), this.skills.soon(shown)]);
+    send(slashCompletions(text, ...soon));
+    const late = await all;
+    if (late.some((offers, index) => offers.length > (soon[index]?.length ?? 0))) send(slashCompletions(text, ...late));
+  }
+
+  private async mentions(text: string): Promise<CompletionView[]> {
     return completionsAt(text, await this.mentionable())
       .filter(({ isExact }) => !isExact)
       .map((completion) => ({

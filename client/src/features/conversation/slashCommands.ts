@@ -50,9 +50,9 @@ export type Sent =
 
 /**
  * Parses what the user sent. A text that begins with a path, such as `/etc/hosts`, is a task. `offers` are those of the
- * tool servers.
+ * tool servers. The server of the agent knows which of the `skills` a task begins with.
  */
-export function parseSent(text: string, offers: readonly ServerOffer[]): Sent {
+export function parseSent(text: string, offers: readonly ServerOffer[], skills: readonly Skill[]): Sent {
   const typed = typedPrompt(text, offers);
   if (typed) {
     const { command, hint, missing, hasMore, chosen } = typed;
@@ -68,7 +68,8 @@ export function parseSent(text: string, offers: readonly ServerOffer[]): Sent {
   const words = rest.trim();
   if (!found) {
     const unknown = /^\s*\/([a-z]+)(?:\s|$)/i.exec(text)?.[1];
-    if (unknown === undefined) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
+    const isSkill = skills.some((skill) => skill.isForUser && skill.name === unknown);
+    if (unknown === undefined || isSkill) return { kind: "task", text: text.trim(), mode: undefined, isNew: false };
     const problem = t("There is no command /{0}. To send this as a task, begin it with another word.", unknown);
     return { kind: "unclear", problem };
   }

@@ -283,7 +283,7 @@ export class Prompt {
 
   /** Returns the cards to which the text replies; none if it is a message, a task or a command. */
   private repliesTo(): CardView[] {
-    const sent = parseSent(this.input.value, []);
+    const sent = parseSent(this.input.value, [], []);
     if (sent.kind !== "task" || sent.isNew || sent.text === "") return [];
     return this.waiting.filter(({ id }) => this.answered.includes(id));
   }
