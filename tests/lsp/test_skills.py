@@ -102,8 +102,8 @@ async def test_skills_are_listed(workspace: Path, home: Path) -> None:
         session = await client.request("agent/sessions/create", {})
         assert await client.request("agent/skills/list", session) == listed
         page = (await client.request("agent/skills/page", {}))["markdown"]
-        assert "## Skills of this workspace\n\n- [`/pdf`](file:///" in page
-        assert "SKILL.md): `Fills PDF forms.`\n" in page
+        path = workspace / ".agents/skills/pdf/SKILL.md"
+        assert f"## Skills of this workspace\n\n- `/pdf`: Fills PDF forms. (`{path}`)\n" in page
         assert page.index("## Your own skills") < page.index("## Problems") < page.index("it has no description")
     async with Client(workspace, env=env, trusted=False) as client:
         listed = await client.request("agent/skills/list", {})
