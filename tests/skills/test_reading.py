@@ -1,8 +1,10 @@
 """What the files of skills and commands say, as other agents write them, and where they are found."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +57,7 @@ def command(text: str) -> Skill:
             ("its name other is not that of its folder, which counts",),
         ),
         (
-            "---\ndescription: [\n---\nDo it.",
+            "---\ndescription: {\n---\nDo it.",
             "Do it.",
             (
                 "line 2: expected the node content, but found '<stream end>'",
@@ -205,3 +207,22 @@ def test_instructions_stay_when_the_conversation_is_shortened() -> None:
     [first, *_] = with_summary(messages, "It went well.", "", "", lambda tool: tool == "skill")
     assert chosen in first.parts
     assert any(isinstance(part, Note) and part.kind == "answer" and read.text in part.text for part in first.parts)
+
+
+SHAPES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=[shape["about"] for shape in SHAPES])
+def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, Any], tmp_path: Path) -> None:
+    path = write(tmp_path / "ws", shape["path"], shape["text"])
+    found = find_skills([tmp_path / "ws"], tmp_path / "home")
+    if "problem" in shape:
+        assert (found.skills, found.problems) == ((), (f"{path}: {shape['problem']}",))
+        return
+    [read] = found.skills
+    assert read.description.startswith(shape["says"])
+    assert read.hint == shape.get("hint", "")
+    assert (read.is_for_model, read.is_for_user) == (shape.get("for_model", True), shape.get("for_user", True))
+    warns = shape.get("warns", [])
+    assert len(found.problems) == len(warns)
+    assert all(warning in problem for warning, problem in zip(warns, found.problems, strict=True))

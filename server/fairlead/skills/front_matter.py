@@ -11,7 +11,7 @@ import yaml
 from fairlead.json_values import is_list, is_object
 
 _FENCE = re.compile(r"---[ \t]*")
-_PLAIN = re.compile(r"([A-Za-z_][\w-]*):[ \t]+([^\s\"'\[{|>&*!#%@`].*?)[ \t]*")
+_PLAIN = re.compile(r"([A-Za-z_][\w-]*):[ \t]+([^\s\"'{|>&*!#%@`].*?)[ \t]*")
 """A line with a key and a value that YAML might not take as one text."""
 
 
@@ -27,6 +27,8 @@ class FrontMatter:
     def text(self, name: str) -> str:
         """The text of a field on one line; empty if it has none."""
         value = self.fields.get(name)
+        if is_list(value):  # `argument-hint: [file]` is a list for YAML
+            value = f"[{', '.join(map(str, value))}]"
         return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
     def flag(self, name: str, default: bool) -> bool:
@@ -35,13 +37,6 @@ class FrontMatter:
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
         return value if isinstance(value, bool) else default
-
-    def words(self, name: str) -> list[str]:
-        """The texts of a field: a list, or a text with commas or spaces between them."""
-        value = self.fields.get(name)
-        if is_list(value):
-            return [str(each).strip() for each in value if isinstance(each, str | int | float)]
-        return re.findall(r"[^\s,(]+(?:\([^)]*\))?", value) if isinstance(value, str) else []
 
 
 def read_front_matter(text: str) -> FrontMatter:
