@@ -87,7 +87,7 @@ async def test_the_user_chooses_a_command(connect: Callable[..., Client], worksp
 
 
 async def test_skills_are_listed(workspace: Path, home: Path) -> None:
-    """With what is wrong with their files. Those of a workspace that is not trusted are left out."""
+    """docs/faults.md 219: with what is wrong with their files. Those of an untrusted workspace are left out."""
     write(workspace, ".agents/skills/pdf/SKILL.md", PDF)
     write(home, ".claude/skills/own/SKILL.md", "Do it.")
     env = {"HOME": str(home), "USERPROFILE": str(home)}
@@ -114,7 +114,7 @@ async def test_skills_are_listed(workspace: Path, home: Path) -> None:
 async def test_a_script_of_the_users_own_skill_runs_in_the_box(
     workspace: Path, home: Path, replay: Callable[..., Json]
 ) -> None:
-    """The rest of the home stays hidden, and the skill cannot be changed."""
+    """docs/faults.md 220: the rest of the home stays hidden, and the skill cannot be changed."""
     write(home, ".claude/skills/own/SKILL.md", "Run it.")
     write(home, ".claude/skills/own/run.sh", "echo from-the-skill\n")
     write(home, ".claude/secret", "token-1")

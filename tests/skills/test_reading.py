@@ -107,7 +107,7 @@ def test_arguments_take_their_places(found: Skill, arguments: str, text: str) ->
 
 @given(st.text(max_size=200), st.text(max_size=40))
 def test_any_text_is_read(text: str, arguments: str) -> None:
-    """Nothing raises, whatever the file and the arguments are."""
+    """docs/faults.md 221: nothing raises, whatever the file and the arguments are."""
     found = read_skill("skill", Path("/ws/s/SKILL.md"), text, is_from_workspace=True)
     if isinstance(found, Skill):
         found.text(arguments)
@@ -139,7 +139,7 @@ def test_the_nearest_of_several_with_the_same_name_counts(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_used_is_reported_with_its_file(tmp_path: Path) -> None:
-    """A link in the workspace is not followed: it could lead to a secret. A file that is too large is left out."""
+    """docs/faults.md 219, 221: a link in the workspace is not followed. Files that are too large or deep are left out."""
     secret = write(tmp_path, "secret/SKILL.md", "token")
     workspace = tmp_path / "ws"
     linked = workspace / ".agents/skills/linked"
@@ -172,7 +172,7 @@ async def test_the_list_for_the_model_has_a_limit(tmp_path: Path) -> None:
 
 
 async def test_files_of_the_users_own_skills(tmp_path: Path) -> None:
-    """The model reads them by `skill:NAME/FILE`, and nothing else outside of the workspace."""
+    """docs/faults.md 220: the model reads them by `skill:NAME/FILE`, and nothing else outside of the workspace."""
     home = tmp_path / "home"
     write(home, ".claude/skills/pdf/SKILL.md", "Read forms.md.")
     write(home, ".claude/skills/pdf/references/forms.md", "a form")
