@@ -139,7 +139,7 @@ def test_the_nearest_of_several_with_the_same_name_counts(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_used_is_reported_with_its_file(tmp_path: Path) -> None:
-    """docs/faults.md 219, 221: a link in the workspace is not followed. Files that are too large or deep are left out."""
+    """docs/faults.md 219, 221: a link in the workspace is not followed. Too large or deep files are left out."""
     secret = write(tmp_path, "secret/SKILL.md", "token")
     workspace = tmp_path / "ws"
     linked = workspace / ".agents/skills/linked"
