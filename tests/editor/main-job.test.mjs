@@ -65,6 +65,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Conversation in Editor",
     "Agent: Show Keyboard Shortcuts",
     "Agent: Show Log",
+    "Agent: Show Skills",
     "Agent: Show Tool Servers",
     "Agent: Sign In to Tool Server...",
     "Agent: Try the Example",

@@ -230,6 +230,8 @@ export class Prompt {
   /** Handles a key. Returns false if it has no special effect here. */
   private onKey({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
     if (ctrlKey || metaKey || altKey) return false;
+    // completions that come later must not open the list again
+    if (key === "Escape" || key === "Enter") this.lastRequest += 1;
     const { highlighted } = this.list;
     if (highlighted && (key === "ArrowDown" || key === "ArrowUp")) this.list.move(key === "ArrowDown" ? 1 : -1);
     else if (highlighted && !shiftKey && (key === "Enter" || key === "Tab")) this.complete(highlighted);
