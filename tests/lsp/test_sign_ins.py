@@ -77,7 +77,7 @@ async def test_a_sign_in_that_does_not_work(workspace: Path) -> None:
 
 
 async def test_an_editor_asks_for_values_and_saves_them(workspace: Path) -> None:
-    """A header from a secret. A sign-in asks for it again, and the server begins anew."""
+    """A header from a secret. A sign-in asks for it again, and the server starts again."""
     entered = iter(["wrong", "right"])
     async with remote_server() as remote:
         remote.allow = lambda request: None if request.headers["authorization"] == "Bearer right" else (401, "Bearer")

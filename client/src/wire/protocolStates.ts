@@ -468,7 +468,7 @@ export interface Skill {
   readonly hint: string;
   /** Its file. */
   readonly uri: string;
-  /** The model may use it by itself. */
+  /** The model may use it unasked. */
   readonly isForModel: boolean;
   /** The user may choose it. */
   readonly isForUser: boolean;

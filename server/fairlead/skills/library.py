@@ -46,7 +46,7 @@ class SkillLibrary:
         return self.found
 
     def list_for_model(self, *, is_brief: bool = False) -> str:
-        """The skills that the model may use by itself, for the system prompt; empty if there are none.
+        """The skills that the model may use unasked, for the system prompt; empty if there are none.
 
         If they are too many, their descriptions are cut, then left out.
         """

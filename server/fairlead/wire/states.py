@@ -486,7 +486,7 @@ class SkillWire(TypedDict):
     uri: str
     """Its file."""
     isForModel: bool
-    """The model may use it by itself."""
+    """The model may use it unasked."""
     isForUser: bool
     """The user may choose it."""
     isFromWorkspace: bool
