@@ -142,7 +142,9 @@ export function activate(context: vscode.ExtensionContext): void {
     () => serverOffers.of(store.active?.id),
     () => skills.of(store.active?.id),
   );
-  const promptBox = new PromptBox(context.workspaceState, serverOffers, skills, () => store.active?.id, warm);
+  const agentFiles = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).agents);
+  const shownId = (): string | undefined => store.active?.id;
+  const promptBox = new PromptBox(context.workspaceState, serverOffers, skills, agentFiles, shownId, warm);
   const rewinds = new Rewinds(
     store,
     agent,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { page } from "./page";
-import type { CardView, Intention, StateView } from "../src/features/conversation/messages";
+import type { AgentView, CardView, Intention, StateView } from "../src/features/conversation/messages";
 import { Prompt } from "../src/features/conversation/webview/prompt";
 
 /** A prompt with a text and the cursor in it, after the user has typed the last character before the cursor. */
@@ -34,6 +34,38 @@ function typedPrompt(
 }
 
 const COMPLETIONS = [{ label: "#main.py", description: "", text: "See #main.py " }];
+
+/** The state of a window in which nothing runs. */
+const idle = (agents: readonly AgentView[]): StateView => ({
+  title: "",
+  replay: "",
+  isRunning: false,
+  doing: "",
+  isWaiting: false,
+  startedAt: null,
+  retryAt: null,
+  cards: [],
+  prompt: { agents, chips: [], history: [], model: "", cost: "", window: null },
+});
+
+test("an agent in a file is chosen as a mode, also before it is known, and not when it is gone", () => {
+  const sent: Intention[] = [];
+  const [nothing, no] = [(): undefined => undefined, (): boolean => false];
+  const prompt = new Prompt((intention) => sent.push(intention), nothing, no, nothing, { mode: "agent:reviewer" });
+  page.body.replaceChildren(prompt.element);
+  const [select, input] = [prompt.element.querySelector("select"), prompt.element.querySelector("textarea")];
+  assert.ok(select && input);
+  assert.equal(select.value, "agent");
+  const modes: unknown[] = [];
+  for (const agents of [[{ name: "reviewer", description: "Reviews." }], []]) {
+    prompt.draw(idle(agents));
+    input.value = "Look.";
+    prompt.submit();
+    const last = sent.at(-1);
+    modes.push(last?.kind === "send" && last.mode);
+  }
+  assert.deepEqual(modes, ["agent:reviewer", "agent"]);
+});
 
 test("a completion replaces what was typed and keeps the text after it", () => {
   const { prompt, input, request, press } = typedPrompt("See #ma, then stop", 7);
@@ -88,7 +120,7 @@ function runningPrompt(): {
   assert.ok(input && view);
   const show = (...replies: CardView["reply"][]): void => {
     const cards = replies.map((reply, index) => ({ id: `${reply} ${index}`, reply }) as CardView);
-    const around = { chips: [], history: [], model: "", cost: "", window: null };
+    const around = { agents: [], chips: [], history: [], model: "", cost: "", window: null };
     prompt.draw({ isRunning: true, isWaiting: replies.length > 0, cards, prompt: around } as unknown as StateView);
   };
   const type = (text: string): void => {
@@ -151,7 +183,7 @@ test("a text that was begun before a card appeared stays a message, until the us
 
 test("no line below the prompt begins with the dot between its parts", () => {
   const { prompt } = runningPrompt();
-  const around = { chips: [], history: [], model: "", cost: "$0.02 · 6,000 tokens", window: 1 };
+  const around = { agents: [], chips: [], history: [], model: "", cost: "$0.02 · 6,000 tokens", window: 1 };
   prompt.draw({ isRunning: true, cards: [], prompt: around } as unknown as StateView);
   const spent = prompt.element.querySelector(".spent")?.textContent;
   assert.equal(spent, "$0.02\u00a0· 6,000 tokens\u00a0· 1% of the window");

@@ -71,6 +71,7 @@ const SURFACES: Record<"oneLine" | "severalLines", Record<string, (text: string)
       const card = { about: "a", title: text, subject: text, details: [text], buttons: [] };
       return JSON.stringify(
         stateView(sessionWith(text), [card], String, {
+          agents: [],
           chips: [{ id: "editor", label: text, title: text, thumbnail: "" }],
           history: [],
           model: text,

@@ -86,6 +86,50 @@ async def test_the_user_chooses_a_command(connect: Callable[..., Client], worksp
     assert "<skill" not in "\n".join(user_texts(second))
 
 
+REVIEWER = "---\ndescription: Reviews.\ntools: Read, Grep\nchecks: [make check]\n---\nReport what matters.\n"
+
+
+async def test_an_agent_in_a_file_does_a_task(connect: Callable[..., Client], workspace: Path) -> None:
+    """It has its instructions and only its tools. A call of another one is refused like that of no tool."""
+    write(workspace, ".claude/agents/reviewer.md", REVIEWER)
+    write(workspace, "a.txt", "a\n")
+    calls = (Call("write_file", {"path": "b.txt", "content": "b"}), Call("read_file", {"path": "a.txt"}))
+    with FakeApi([Turn(calls), DONE, DONE]) as api:
+        async with connect(api) as client:
+            session_id = (await client.run(agent="reviewer"))["sessionId"]
+            await client.run(sessionId=session_id)
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+            assert opened["edits"]["files"] == []
+    first, second, third = api.requests
+    assert first.system.endswith("Report what matters.\n</agent>")
+    assert [tool["name"] for tool in first.body["tools"]] == ["todo", "read_file", "search", "ask_user"]
+    assert "Unknown tool: write_file." in results(second)
+    assert "<agent" not in third.system
+    assert "write_file" in [tool["name"] for tool in third.body["tools"]]
+
+
+async def test_a_paused_run_continues_with_its_agent(connect: Callable[..., Client], workspace: Path) -> None:
+    write(workspace, ".claude/agents/reviewer.md", REVIEWER)
+    with FakeApi([Turn((Call("list_files", {}),)), DONE]) as api:
+        async with connect(api, settings={"loop": {"maxRounds": 1}}) as client:
+            paused = await client.run(agent="reviewer")
+            assert paused["stopReason"] == "max_turn_requests"
+            await client.request("agent/runTask", {"sessionId": paused["sessionId"], "continue": "paused"})
+            opened = await client.request("agent/sessions/open", {"sessionId": paused["sessionId"]})
+            assert (opened["mode"], opened["agent"]) == ("agent", "reviewer")
+    assert all(request.system.endswith("</agent>") for request in api.requests)
+
+
+async def test_a_task_for_no_agent_is_refused(connect: Callable[..., Client], workspace: Path) -> None:
+    write(workspace, ".claude/agents/reviewer.md", REVIEWER)
+    write(workspace, ".claude/agents/hidden.md", "---\nuser-invocable: false\n---\nHide.")
+    with FakeApi([]) as api:
+        async with connect(api) as client:
+            for name in ("hidden", "gone"):
+                error = await client.error("agent/runTask", {"prompt": "Go.", "agent": name})
+                assert error.message == f"There is no agent “{name}”. There are: reviewer."
+
+
 async def test_skills_are_listed(workspace: Path, home: Path) -> None:
     """docs/faults.md 219: with what is wrong with their files. Those of an untrusted workspace are left out."""
     write(workspace, ".agents/skills/pdf/SKILL.md", PDF)

@@ -32,6 +32,7 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import FoundSkills
 from fairlead.skills.skill import Skill
 from fairlead.tool_servers.offers import ListedPrompt, ListedResource, Offer, PromptArgument
@@ -102,6 +103,7 @@ def requests() -> Iterator[Golden]:
         "sessionId": SESSION,
         "phase": "idle",
         "mode": "agent",
+        "agent": "審查",
         "model": convert.chosen_model(A_MODEL),
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert_edits.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
@@ -129,6 +131,7 @@ def requests() -> Iterator[Golden]:
         "prompt": "Greet in Chinese",
         "sessionId": SESSION,
         "mode": "agent",
+        "agent": "審查",
         "context": [
             {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
             {"kind": "selection", "uri": f"{URI}/setup.cfg", "range": _range(0, 4)},
@@ -273,7 +276,11 @@ def _skills() -> Iterator[Golden]:
     yield _asks("skills.list.params", wire.SKILLS_LIST, {"sessionId": SESSION})
     path = FOLDER / ".agents" / "skills" / "translate" / "SKILL.md"
     found = Skill("skill", "translate", "Translates 問候.", path, "Do it.", "<file>")
-    result = skills(FoundSkills([found], [f"{path}: it has no description, so its first line counts as one"]))
+    reviewer = AgentFile(
+        "審查", "Reviews 問候.", FOLDER / ".claude" / "agents" / "審查.md", "Review.", is_for_model=False
+    )
+    problems = [f"{path}: it has no description, so its first line counts as one"]
+    result = skills(FoundSkills([found], [reviewer], problems))
     yield _answers("skills.list.result", wire.SKILLS_LIST, result)
     yield _asks("skills.page.params", wire.SKILLS_PAGE, {})
     yield _answers("skills.page.result", wire.SKILLS_PAGE, {"markdown": "# Skills and commands\n"})

@@ -750,6 +750,11 @@ export interface RunTaskParams extends ContinueParams {
   readonly sessionId?: string;
   /** Default: the mode of the paused run that it continues, else `agent`. */
   readonly mode?: Mode;
+  /**
+   * The name of one of the `agents` of `agent/skills/list`, which then does the task; `""`: none. Default: that of the
+   * paused run that it continues, else none.
+   */
+  readonly agent?: string;
   /** What the user mentions in the prompt. */
   readonly context?: readonly ContextItem[];
   readonly editor?: EditorContext;
@@ -1314,6 +1319,8 @@ export interface OpenedSession {
   readonly phase: Phase;
   /** The mode of the last run; `"agent"` before the first run. */
   readonly mode: Mode;
+  /** The agent of the last run, as in `agent/runTask`; `""`: none. */
+  readonly agent: string;
   /** The model that the next run asks. */
   readonly model: ChosenModel;
   readonly plan: Plan;

@@ -476,9 +476,25 @@ export interface Skill {
   readonly isFromWorkspace: boolean;
 }
 
-/** The skills and commands that can be used, by their names. */
+/** An agent that a file describes (docs/skills.md). */
+export interface AgentFile {
+  /** The param `agent` of `agent/runTask`. */
+  readonly name: string;
+  readonly description: string;
+  /** Its file. */
+  readonly uri: string;
+  /** The model may give it work. */
+  readonly isForModel: boolean;
+  /** The user may choose it for a task. */
+  readonly isForUser: boolean;
+  /** As in `SkillWire`. */
+  readonly isFromWorkspace: boolean;
+}
+
+/** The skills, commands and agents that can be used, by their names. */
 export interface Skills {
   readonly skills: readonly Skill[];
+  readonly agents: readonly AgentFile[];
   /** What is wrong with files, each with its path and, if there is one, its line. */
   readonly problems: readonly string[];
 }

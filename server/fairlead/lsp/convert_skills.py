@@ -1,13 +1,18 @@
-"""Converts skills and commands to wire shapes. Pure functions."""
+"""Converts skills, commands and agents to wire shapes. Pure functions."""
 
+from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import FoundSkills
 from fairlead.skills.skill import Skill
 from fairlead.wire import states
 
 
 def skills(found: FoundSkills) -> states.SkillsWire:
-    """The skills and commands that can be used, and what is wrong with files."""
-    return {"skills": list(map(_skill, found.skills)), "problems": list(found.problems)}
+    """The skills, commands and agents that can be used, and what is wrong with files."""
+    return {
+        "skills": list(map(_skill, found.skills)),
+        "agents": list(map(_agent, found.agents)),
+        "problems": list(found.problems),
+    }
 
 
 def _skill(skill: Skill) -> states.SkillWire:
@@ -20,4 +25,15 @@ def _skill(skill: Skill) -> states.SkillWire:
         "isForModel": skill.is_for_model,
         "isForUser": skill.is_for_user,
         "isFromWorkspace": skill.is_from_workspace,
+    }
+
+
+def _agent(agent: AgentFile) -> states.AgentFileWire:
+    return {
+        "name": agent.name,
+        "description": agent.description,
+        "uri": agent.path.as_uri(),
+        "isForModel": agent.is_for_model,
+        "isForUser": agent.is_for_user,
+        "isFromWorkspace": agent.is_from_workspace,
     }

@@ -37,8 +37,9 @@ def read_run(params: wire.RunTaskParams) -> RunParams:
         WrongRequest: a value is wrong, or two values cannot be combined.
     """
     session_id, continues, prompt = params.get("sessionId"), params.get("continue"), params.get("prompt")
-    # without a mode, a paused run is continued in the one that it had
+    # without them, a paused run is continued in the mode and by the agent that it had
     mode = params.get("mode") or (None if continues == "paused" else "agent")
+    agent = params.get("agent", None if continues == "paused" else "")
     if continues is not None:
         if prompt is not None:
             raise WrongRequest("params.prompt and params.continue cannot be combined; send one of them")
@@ -51,7 +52,7 @@ def read_run(params: wire.RunTaskParams) -> RunParams:
         raise WrongRequest("params.prompt is missing; it must be a string")
     items = [_read_item(item, f"params.context[{index}]") for index, item in enumerate(params.get("context", ()))]
     surroundings = _read_surroundings(params.get("editor", {}))
-    task = RunTask(prompt, items, surroundings, mode, continues)
+    task = RunTask(prompt, items, surroundings, mode, continues, agent)
     return RunParams(task, session_id, params.get("workDoneToken"))
 
 

@@ -23,6 +23,8 @@ class Checkpoint:
     """As the conversation contains it (`shown_prompt`)."""
     mode: Mode = "agent"
     """The mode of the run before the prompt, as in `SessionState`."""
+    agent: str = ""
+    """Its agent, as in `SessionState`."""
     messages: tuple[Message, ...] = ()
     items: tuple[PlanItem, ...] = ()
     awaits_approval: bool = False

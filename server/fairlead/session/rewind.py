@@ -134,6 +134,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         phase="idle",
         ended=None,
         mode=checkpoint.mode,
+        agent=checkpoint.agent,
         plan=plan,
         versions=versions,
         user_edits=checkpoint.user_edits,
@@ -160,6 +161,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
         phase="idle",
         ended=None,
         mode=checkpoint.mode,
+        agent=checkpoint.agent,
         pending_feedback=PendingFeedback(
             said=(*earlier.said, *later.said),
             plan_edits=(*earlier.plan_edits, CONVERSATION_REWOUND, *later.plan_edits),

@@ -30,7 +30,7 @@ from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.prompt import Continuation, RunTask, check_prompt, shown_prompt, title_of
+from fairlead.session.run.prompt import NO_AGENT, Continuation, RunTask, check_prompt, shown_prompt, title_of
 from fairlead.session.run.runs import Runs
 from fairlead.session.run.title import TitleWriter
 from fairlead.session.server_context import ServerContext
@@ -225,10 +225,13 @@ class Session:
         first event.
 
         Raises:
-            RequestRefused: the session is already running, is being rewound, has nothing to continue, or its workspace
-                cannot be used.
+            RequestRefused: the session is already running, is being rewound, has nothing to continue, its workspace
+                cannot be used, or there is no such agent.
         """
         self.check_can_run(task.continues)
+        if name := self.runs.agent if task.agent is None else task.agent:
+            await self._check_agent(name)
+            self.check_can_run(task.continues)
         if self.running:  # the run is stopping, or `check_can_run` would have raised
             self.cancel()
         self._set_title(task.prompt)
@@ -240,6 +243,15 @@ class Session:
             on_begin()
 
         return await self.runs.execute_main(task, begin)
+
+    async def _check_agent(self, name: str) -> None:
+        """Raises RequestRefused if there is no agent with this name that the user may choose."""
+        found = await self.skills.update()
+        agent = found.agent_named(name)
+        if agent is None or not agent.is_for_user:
+            names = ", ".join(each.name for each in found.agents if each.is_for_user)
+            known = f"There are: {names}." if names else "“Agent: Show Skills” says where they are looked for."
+            raise RequestRefused(NO_AGENT.format(name=name, known=known))
 
     async def call_tool(self, called: CalledTool, on_begin: Callable[[], None] = lambda: None) -> CallAnswer:
         """Runs a call that another program makes, as a run of its own without a model.
@@ -404,6 +416,7 @@ class Session:
             phase=self.runs.phase,
             updated=self.updated,
             mode=self.runs.mode,
+            agent=self.runs.agent,
             ended=self.runs.ended,
             selection=self.selection,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),

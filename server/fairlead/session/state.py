@@ -69,7 +69,9 @@ class SessionState:
     updated: float = 0.0
     """See `Session.updated`."""
     mode: Mode = "agent"
-    """See `Session.mode`."""
+    """See `Runs.mode`."""
+    agent: str = ""
+    """See `Runs.agent`."""
     ended: StopReason | None = None
     """See `Runs.ended`."""
     selection: ModelSelection = BY_SETTINGS
@@ -111,6 +113,7 @@ def checkpoint_of(state: SessionState, checkpoint_id: int, prompt: str) -> Check
         id=checkpoint_id,
         prompt=prompt,
         mode=state.mode,
+        agent=state.agent,
         messages=state.messages,
         items=state.plan.items,
         awaits_approval=state.plan.awaits_approval,

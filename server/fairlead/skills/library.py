@@ -1,4 +1,4 @@
-"""The skills and commands that a session can use. They are read again for each run."""
+"""The skills, commands and agents that a session can use. They are read again for each run."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _SHORT = 100
 
 
 class SkillLibrary:
-    """The skills of a session.
+    """The skills, commands and agents of a session.
 
     Args:
         roots: returns the folders of the workspace.

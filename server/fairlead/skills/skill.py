@@ -79,7 +79,7 @@ def read_skill(kind: Kind, path: Path, text: str, *, is_from_workspace: bool) ->
     name = _name(kind, path, found, warnings)
     if name is None:
         return "its name cannot be typed after a /"
-    description = found.text("description") or _first_line(found.body)
+    description = found.text("description") or first_line(found.body)
     if not found.text("description") and kind == "skill":
         warnings.append("it has no description, so its first line counts as one")
     if len(description) > MAX_DESCRIPTION:
@@ -107,10 +107,16 @@ def _name(kind: Kind, path: Path, found: FrontMatter, warnings: list[str]) -> st
         warnings.append(f"its name {given[:MAX_NAME]} is not that of its folder, which counts")
     if kind == "skill" and not (_NAME.fullmatch(own) and len(own) <= MAX_NAME):
         warnings.append("the name of its folder should have only a-z, 0-9 and -")
-    return own if _COMMAND.fullmatch(own) and own.isprintable() else None
+    return command_name(own)
 
 
-def _first_line(body: str) -> str:
+def command_name(text: str) -> str | None:
+    """A name that can be typed after a `/`; None if the text is none."""
+    return text if _COMMAND.fullmatch(text) and text.isprintable() else None
+
+
+def first_line(body: str) -> str:
+    """The first line with a text, without the signs of a heading."""
     lines = (line.strip().lstrip("#").strip() for line in body.splitlines())
     return next(filter(None, lines), "")[:MAX_DESCRIPTION]
 

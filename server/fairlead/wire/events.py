@@ -344,6 +344,8 @@ class OpenedSession(TypedDict):
     phase: Phase
     mode: Mode
     """The mode of the last run; `"agent"` before the first run."""
+    agent: str
+    """The agent of the last run, as in `agent/runTask`; `""`: none."""
     model: ChosenModelWire
     """The model that the next run asks."""
     plan: PlanWire

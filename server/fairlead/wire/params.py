@@ -255,6 +255,10 @@ class RunTaskParams(ContinueParams, TypedDict):
     """Without it, the run creates a session. Needed with `continue`."""
     mode: NotRequired[Mode]
     """Default: the mode of the paused run that it continues, else `agent`."""
+    agent: NotRequired[str]
+    """The name of one of the `agents` of `agent/skills/list`, which then does the task; `""`: none. Default: that of
+    the paused run that it continues, else none.
+    """
     context: NotRequired[list[ContextItem]]
     """What the user mentions in the prompt."""
     editor: NotRequired[EditorContextWire]

@@ -493,10 +493,27 @@ class SkillWire(TypedDict):
     """Otherwise it is the user's own, for all workspaces."""
 
 
+class AgentFileWire(TypedDict):
+    """An agent that a file describes (docs/skills.md)."""
+
+    name: str
+    """The param `agent` of `agent/runTask`."""
+    description: str
+    uri: str
+    """Its file."""
+    isForModel: bool
+    """The model may give it work."""
+    isForUser: bool
+    """The user may choose it for a task."""
+    isFromWorkspace: bool
+    """As in `SkillWire`."""
+
+
 class SkillsWire(TypedDict):
-    """The skills and commands that can be used, by their names."""
+    """The skills, commands and agents that can be used, by their names."""
 
     skills: list[SkillWire]
+    agents: list[AgentFileWire]
     problems: list[str]
     """What is wrong with files, each with its path and, if there is one, its line."""
 

@@ -71,6 +71,7 @@ export class Conversation implements vscode.Disposable {
       this.redraw,
       models.onDidChange(schedule),
       access.onDidChange(schedule),
+      box.onDidChange(schedule),
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
         // with several folders, paths begin with the folder's name
@@ -388,7 +389,12 @@ export class Conversation implements vscode.Disposable {
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
     const model = isFixed ? modelName(session.model) : this.nextModel();
-    const prompt = { chips: this.box.chips, history: recallable(session, this.history()), model };
+    const prompt = {
+      chips: this.box.chips,
+      history: recallable(session, this.history()),
+      agents: this.box.agents,
+      model,
+    };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
     for (const page of this.pages) {

@@ -11,7 +11,8 @@ import type { Omission } from "../../context/editorContext";
 import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
 import { placesIn } from "../../ui/places";
-import type { ApproveParams, AskParams, ImageItem, Mode } from "../../wire/protocol";
+import type { TaskMode } from "../../state/taskMode";
+import type { ApproveParams, AskParams, ImageItem } from "../../wire/protocol";
 import type { ServerOffer, Skill } from "../../wire/protocolStates";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
@@ -34,7 +35,7 @@ interface Features {
     send(
       sessionId: string | undefined,
       prompt: string,
-      mode: Mode,
+      mode: TaskMode,
       omitted: readonly Omission[],
       pictures: readonly ImageItem[],
       chosen: ChosenPrompt | undefined,
@@ -137,7 +138,7 @@ export class ConversationActions implements vscode.Disposable {
    */
   async send(
     text: string,
-    mode: Mode,
+    mode: TaskMode,
     cards: readonly Card[],
     omitted: readonly Omission[],
     pictures: readonly ImageItem[],

@@ -1,7 +1,7 @@
 // The messages between the extension and the webview of the conversation. They are plain values, so that each side can
 // be tested alone.
 
-import type { Mode } from "../../wire/protocol";
+import type { TaskMode } from "../../state/taskMode";
 
 /** A file in the workspace, and the number of a line in it, counted from 1; null: no line. */
 export interface Place {
@@ -104,11 +104,19 @@ export interface CompletionView {
   readonly text: string;
 }
 
+/** An agent that a file describes. */
+export interface AgentView {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** The parts of the prompt around its text. */
 export interface PromptView {
   readonly chips: readonly ChipView[];
   /** The earlier tasks and messages, newest first. */
   readonly history: readonly string[];
+  /** The agents in files that can do a task. */
+  readonly agents: readonly AgentView[];
   readonly model: string;
   /**
    * The cost and the tokens of the last run, and the cost of all runs if there were several; empty if the last run has
@@ -210,7 +218,7 @@ export type Intention =
   /** Put this text where the cursor of the editor is, in place of the selection. */
   | { readonly kind: "insertText"; readonly text: string }
   /** `cards` are those that the text replies to; empty for a message or a task. */
-  | { readonly kind: "send"; readonly text: string; readonly mode: Mode; readonly cards: readonly string[] }
+  | { readonly kind: "send"; readonly text: string; readonly mode: TaskMode; readonly cards: readonly string[] }
   | { readonly kind: "stop" }
   /** Undo the last decision about the changes. */
   | { readonly kind: "undo" }
@@ -239,7 +247,11 @@ const isList: Predicate = (value) => Array.isArray(value) && value.length <= 100
 const isIndex: Predicate = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isFlag: Predicate = (value) => typeof value === "boolean";
 const isDirection: Predicate = (value) => value === -1 || value === 1;
-const isMode: Predicate = (value) => value === "agent" || value === "plan" || value === "ask";
+const isMode: Predicate = (value) =>
+  value === "agent" ||
+  value === "plan" ||
+  value === "ask" ||
+  (typeof value === "string" && /^agent:\S{1,64}$/.test(value));
 const isChip: Predicate = (value) =>
   value === "editor" || value === "selection" || (typeof value === "string" && /^picture-\d{1,9}$/.test(value));
 const isData: Predicate = (value) =>

@@ -3,15 +3,16 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import type { ChipView, CompletionView } from "./messages";
+import type { AgentView, ChipView, CompletionView } from "./messages";
 import { isSlashBeginning, slashCompletions } from "./slashCommands";
 import { applyCompletion, completionsAt, type Mentionable } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
 import type { Offers } from "../../context/offers";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
+import { lineText } from "../../ui/shownText";
 import type { ImageItem } from "../../wire/protocol";
-import type { ServerOffer, Skill } from "../../wire/protocolStates";
+import type { AgentFile, ServerOffer, Skill } from "../../wire/protocolStates";
 
 const DRAFTS_KEY = "fairlead.conversationDrafts";
 const MAX_PICTURES = 10;
@@ -33,24 +34,48 @@ export class PromptBox {
   private readonly pictures = new Map<ChipView["id"], Picture>();
   private pictureCount = 0;
   private readonly mentionable: () => Promise<Mentionable>;
+  private foundAgents: readonly AgentView[] = [];
+  private readonly changes = new vscode.EventEmitter<void>();
+  /** After the agents have changed. */
+  readonly onDidChange = this.changes.event;
 
   /**
-   * `offers` are those of the tool servers, `skills` the skills and commands, of the session that `shown` returns. `onOpen` is called when the prompt is shown, and
-   * when the user begins to type into an empty one.
+   * `offers` are those of the tool servers, `skills` the skills and commands, of the session that `shown` returns. `files`
+   * are the agents in files. `whenOpened` is called when the prompt is shown, and when the user begins to type into an
+   * empty one.
    */
   constructor(
     private readonly memory: vscode.Memento,
     private readonly offers: Offers<ServerOffer>,
     private readonly skills: Offers<Skill>,
+    private readonly files: Offers<AgentFile>,
     private readonly shown: () => string | undefined,
-    private readonly onOpen: () => void,
+    private readonly whenOpened: () => void,
   ) {
     this.mentionable = mentionableAtEachKey(() => offers.soon(shown()));
   }
 
-  /** Calls `onOpen`, because the prompt is shown. */
+  /** Call it when the prompt is shown. */
   onShown(): void {
     this.onOpen();
+  }
+
+  /** The agents in files that the user can choose, as of the last time that the prompt was opened. */
+  get agents(): readonly AgentView[] {
+    return this.foundAgents;
+  }
+
+  private onOpen(): void {
+    this.whenOpened();
+    void this.findAgents();
+  }
+
+  private async findAgents(): Promise<void> {
+    const found = (await this.files.of(undefined)).filter(({ isForUser }) => isForUser);
+    const agents = found.map(({ name, description }) => ({ name, description: lineText(description) }));
+    if (JSON.stringify(agents) === JSON.stringify(this.foundAgents)) return;
+    this.foundAgents = agents;
+    this.changes.fire();
   }
 
   /** The text that was typed but not sent in a session; `sessionId` is empty if none was shown. */

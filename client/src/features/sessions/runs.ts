@@ -7,6 +7,7 @@ import type { ModelAccess } from "../../server/modelAccess";
 import type { Offers } from "../../context/offers";
 import { contextItems, selectedTextItem } from "../../context/contextItems";
 import { editorContext, isEditorContextOn, type Omission } from "../../context/editorContext";
+import { modeParams, type TaskMode } from "../../state/taskMode";
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
 import type { ServerOffer } from "../../wire/protocolStates";
 import { workspacePath } from "../../ui/folders";
@@ -81,7 +82,7 @@ export class Runs {
   send(
     sessionId: string | undefined,
     prompt: string,
-    mode: Mode,
+    mode: TaskMode,
     omitted: readonly Omission[],
     context: readonly ContextItem[],
     chosen: ChosenPrompt | undefined,
@@ -248,7 +249,7 @@ export class Runs {
   private async run(
     sessionId: string | undefined,
     task: Task,
-    mode: Mode | null = "agent",
+    mode: TaskMode | null = "agent",
     isTyped = true,
   ): Promise<boolean> {
     if (!canRunHere()) return false;
@@ -265,7 +266,7 @@ export class Runs {
         return false;
       }
       const whole = await this.withChosenPrompt(task, id, sessionId === undefined);
-      const runNumber = this.store.startRun(id, shown, mode).runsStarted;
+      const runNumber = this.store.startRun(id, shown, mode && modeParams(mode).mode).runsStarted;
       isStarted = true;
       if (sessionId !== undefined) begin?.(sessionId);
       // the conversation shows the answer
@@ -305,12 +306,12 @@ export class Runs {
    */
   private async newSession(
     prompt: string,
-    mode: Mode | null,
+    mode: TaskMode | null,
     onStart?: (starting: string) => void,
   ): Promise<string | undefined> {
     let starting: string | undefined;
     const begin = (): void => {
-      starting = this.store.showStarting(prompt, mode);
+      starting = this.store.showStarting(prompt, mode && modeParams(mode).mode);
       onStart?.(starting);
     };
     try {
@@ -349,7 +350,7 @@ export class Runs {
     }
   }
 
-  private async requestRun(sessionId: string, task: Task, mode: Mode | null): Promise<RunResult> {
+  private async requestRun(sessionId: string, task: Task, mode: TaskMode | null): Promise<RunResult> {
     const model = this.store.get(sessionId)?.row?.model;
     // those of the configured endpoint are installed when the server starts
     if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
@@ -357,7 +358,7 @@ export class Runs {
     return this.server.request(method.runTask, {
       ...(await this.paramsOf(task, sessionId)),
       sessionId,
-      ...(mode && { mode }),
+      ...(mode && modeParams(mode)),
     });
   }
 
@@ -399,7 +400,7 @@ export class Runs {
     if (chosen === t("Show Log")) await vscode.commands.executeCommand("fairlead.showLog");
   }
 
-  private async showResult(result: RunResult, mode: Mode | null): Promise<void> {
+  private async showResult(result: RunResult, mode: TaskMode | null): Promise<void> {
     const session = this.store.get(result.sessionId);
     const files = session?.edits?.files.length ?? 0;
     if (result.stopReason === "cancelled" || this.isSeen(result.sessionId)) return;

@@ -142,9 +142,10 @@ class SessionEvidence:
         """All checks, of the items and of the settings. Contains "" if an item has no check."""
         return {item.check for item in self._plan.snapshot().items} | set(self._settings().checks)
 
-    def general_checks(self, item: PlanItem) -> Sequence[str]:
-        """The checks of the settings if the item changed files (docs/plan.md P17), else none."""
-        return self._settings().checks if self.recorder.record.of(item.id).files else ()
+    def general_checks(self, item: PlanItem, more: Sequence[str] = ()) -> Sequence[str]:
+        """The checks of the settings, and more, if the item changed files (docs/plan.md P17), else none."""
+        checks = tuple(dict.fromkeys((*self._settings().checks, *more)))
+        return checks if self.recorder.record.of(item.id).files else ()
 
     def _path_of(self, given: str) -> str:
         """The absolute path of a call's location, so that each file has only one path on record.

@@ -1,10 +1,11 @@
-"""A page about the skills and commands: what there is, who uses it, and what is wrong with their files."""
+"""A page about the skills, commands and agents: what there is, who uses it, and what is wrong with their files."""
 
 import re
 from collections.abc import Sequence
 
 from fairlead.session.report.markdown import code_span
-from fairlead.skills.find import COMMAND_FOLDERS, SKILL_FOLDERS, FoundSkills
+from fairlead.skills.agent_file import AgentFile
+from fairlead.skills.find import AGENT_FOLDERS, COMMAND_FOLDERS, SKILL_FOLDERS, FoundSkills
 from fairlead.skills.skill import Skill
 
 TITLES = {
@@ -21,12 +22,14 @@ _SPECIAL = re.compile(r"[\\`*_\[\]#!|~>-]")
 
 def skills_page(found: FoundSkills) -> str:
     """The page as Markdown."""
-    parts = ["# Skills and commands"]
+    parts = ["# Skills, commands and agents"]
     for (is_from_workspace, kind), title in TITLES.items():
         some = [each for each in found.skills if (each.is_from_workspace, each.kind) == (is_from_workspace, kind)]
         parts += _section(title, some)
-    if not found.skills:
-        folders = ", ".join(map(code_span, (*SKILL_FOLDERS, *COMMAND_FOLDERS)))
+    for is_from_workspace, title in ((True, "Agents of this workspace"), (False, "Your own agents")):
+        parts += _section(title, [each for each in found.agents if each.is_from_workspace == is_from_workspace])
+    if not (found.skills or found.agents):
+        folders = ", ".join(map(code_span, (*SKILL_FOLDERS, *COMMAND_FOLDERS, *AGENT_FOLDERS)))
         parts.append(
             f"There are none. They are looked for in these folders of the workspace and of your home: {folders}."
         )
@@ -35,10 +38,10 @@ def skills_page(found: FoundSkills) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _section(title: str, skills: Sequence[Skill]) -> list[str]:
-    if not skills:
+def _section(title: str, found: Sequence[Skill | AgentFile]) -> list[str]:
+    if not found:
         return []
-    return [f"## {title}", "\n".join(map(_item, skills))]
+    return [f"## {title}", "\n".join(_agent(each) if isinstance(each, AgentFile) else _item(each) for each in found)]
 
 
 def _item(skill: Skill) -> str:
@@ -48,6 +51,15 @@ def _item(skill: Skill) -> str:
     users = "" if skill.is_for_model else " Only you use it." if skill.kind == "skill" else ""
     users = users if skill.is_for_user else " Only the agent uses it."
     return f"- {name}{hint}: {_plain(skill.description)}{users} ({code_span(str(skill.path))})"
+
+
+def _agent(agent: AgentFile) -> str:
+    tools = "" if agent.tools is None else f" It may use: {', '.join(agent.tools) or 'nothing'}."
+    without = f" It must not use: {', '.join(agent.without)}." if agent.without else ""
+    users = "" if agent.is_for_model else " Only you choose it."
+    users = users if agent.is_for_user else " Only the agent gives it work."
+    about = f"{_plain(agent.description)}{_plain(tools + without)}{users}"
+    return f"- {code_span(agent.name)}: {about} ({code_span(str(agent.path))})"
 
 
 def _plain(text: str) -> str:

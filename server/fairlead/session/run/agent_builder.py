@@ -16,7 +16,7 @@ from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import Mode
+from fairlead.agent.tool import Mode, Tool
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Note, Part, Prompt
 from fairlead.plan import PlanItem, TodoManager
@@ -31,10 +31,11 @@ from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_hook import FeedbackHook
-from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
+from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
@@ -124,6 +125,7 @@ class AgentBuilder:
     def build(
         self,
         mode: Mode,
+        agent: str,
         checkpoint: int | None,
         count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
@@ -131,6 +133,7 @@ class AgentBuilder:
         """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
         Args:
+            agent: the name of an agent that a file describes; empty: none.
             checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
             count_prompts: returns a number that increases with each message from the user.
             take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
@@ -143,7 +146,8 @@ class AgentBuilder:
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
-        checks = self._checks(commands)
+        chosen = self.skills.found.agent_named(agent)
+        checks = self._checks(commands, chosen.checks if chosen is not None else ())
         meter = Meter(self._model.cost_of, self._model.window, emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
@@ -173,9 +177,10 @@ class AgentBuilder:
                     note,
                     self._rules.root_rules,
                     self.skills.list_for_model(is_brief=is_brief),
+                    agent_prompt(chosen),
                 )
             ),
-            tools={**own_tools, **{tool.spec.name: tool for tool in given}},
+            tools=_usable({**own_tools, **{tool.spec.name: tool for tool in given}}, chosen),
             plan=plan,
             history=self.history,
             emit=emit,
@@ -244,14 +249,18 @@ class AgentBuilder:
             checkpoint,
         )
 
-    def _checks(self, commands: Commands) -> Checks:
-        """The checks of the items that a run completes."""
+    def _checks(self, commands: Commands, more: Sequence[str] = ()) -> Checks:
+        """The checks of the items that a run completes.
+
+        Args:
+            more: checks of items that changed files, in addition to those of the settings.
+        """
         evidence, plan = self.evidence, self.plan
 
         def general_checks(item: PlanItem) -> Sequence[str]:
             """Returns no checks for a completed item, because the changes of later items need not pass yet."""
             completed = (each.id for each in plan.snapshot().items if each.status == "completed")
-            return () if item.id in completed else evidence.general_checks(item)
+            return () if item.id in completed else evidence.general_checks(item, more)
 
         return Checks(
             self.files,
@@ -298,3 +307,8 @@ class AgentBuilder:
         """Closes the connections of the models."""
         await self._model.aclose()
         await self._small_model.aclose()
+
+
+def _usable(tools: dict[str, Tool], agent: AgentFile | None) -> dict[str, Tool]:
+    """The tools that an agent may use."""
+    return tools if agent is None else {name: tool for name, tool in tools.items() if agent.may_use(name)}

@@ -15,6 +15,7 @@ from fairlead.session.context.context_item import ContextItem
 from fairlead.session.context.images import check_images
 from fairlead.session.context.surroundings import Surroundings
 from fairlead.session.errors import WrongRequest
+from fairlead.skills.agent_file import AgentFile
 from fairlead.workspace.paths import Roots
 
 SYSTEM = """You are Fairlead, a coding agent inside the user's editor. {workspace}
@@ -57,6 +58,15 @@ MODES: dict[Mode, str] = {
     "ask": "<mode>Answer only. Look around as you need to, answer, and end your turn. Do not make a plan, and do not "
     "edit or run anything.</mode>",
 }
+AGENT = """
+
+<agent name="{name}">
+For this task you work as this agent. Its instructions are more important than the general ones above, except for what \
+you must not do.
+
+{instructions}
+</agent>"""
+NO_AGENT = "There is no agent “{name}”. {known}"
 MAX_PROMPT_CHARS = 400_000
 MAX_TITLE_CHARS = 80
 
@@ -85,6 +95,8 @@ class RunTask:
     """None: the mode of the session's last run."""
     continues: Continuation | None = None
     """None: the prompt is the user's. Otherwise it is the one in `CONTINUATION_PROMPTS`."""
+    agent: str | None = ""
+    """The name of an agent that a file describes; empty: none. None: that of the session's last run."""
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
@@ -110,6 +122,11 @@ def system_prompt(roots: Roots, *, is_brief: bool = False) -> str:
     """The system prompt for these folders, without the project's rules."""
     workspace = SEVERAL_FOLDERS if roots.has_names else f"The workspace is {', '.join(map(str, roots.paths))}."
     return (BRIEF_SYSTEM if is_brief else SYSTEM).format(workspace=workspace)
+
+
+def agent_prompt(agent: AgentFile | None) -> str:
+    """The instructions of an agent, to append to the system prompt; empty if there is none."""
+    return AGENT.format(name=agent.name, instructions=clean_text(agent.instructions)) if agent is not None else ""
 
 
 def title_of(prompt: str) -> str:

@@ -53,6 +53,8 @@ class Runs:
         """The runs that have begun and not ended, by id."""
         self.mode: Mode = "agent"
         """The mode of the last main run; `agent` before the first one."""
+        self.agent = ""
+        """The name of the agent of the last main run, as in `RunTask`."""
         self.ended: StopReason | None = None
         """Why the last main run ended; None while it goes on, and if it was interrupted or there was none."""
         self._resting: Phase = "idle"
@@ -104,12 +106,13 @@ class Runs:
                 stopped = True
         checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self.mode = task.mode or self.mode
+        self.agent = self.agent if task.agent is None else task.agent
         plan = self._builder.plan
         self._unchanged = None if plan.snapshot().awaits_approval else plan.snapshot().revision
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
             plan.set_awaits_approval(self.mode == "plan")
         self._builder.apply_plan_settings()
-        agent = self._builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
+        agent = self._builder.build(self.mode, self.agent, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
         context: list[Part] = []
         if not stopped:
@@ -158,7 +161,7 @@ class Runs:
             except asyncio.CancelledError:
                 stopped = True
         checkpoint = self._add_checkpoint(called.prompt) if called.prompt else None
-        self.mode = "agent"
+        self.mode, self.agent = "agent", ""
         self._builder.plan.set_awaits_approval(False)
         self._builder.apply_plan_settings()
         current = asyncio.current_task()
@@ -251,5 +254,5 @@ class Runs:
     def adopt(self, state: SessionState) -> None:
         """Takes over a saved state. If it was saved during a run, that run counts as unfinished."""
         self._resting = "idle" if state.phase == "idle" else "paused"
-        self.mode = state.mode
+        self.mode, self.agent = state.mode, state.agent
         self.ended = state.ended

@@ -1,7 +1,7 @@
 // The prompt below the conversation: the text, what is sent with it, and what the run has cost.
 
 import { t } from "@vscode/l10n";
-import type { CardView, ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
+import type { AgentView, CardView, ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { aboveTyped } from "../drafts";
 import { isSlashBeginning, parseSent } from "../slashCommands";
@@ -9,16 +9,16 @@ import { button, element } from "./elements";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
+import { isOfFile, modeOfAgent, type TaskMode } from "../../../state/taskMode";
 
 const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
-type Mode = keyof typeof MODES;
 
 /**
  * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save the
  * text too late to survive a reload, so the extension saves it.
  */
 export interface SavedState {
-  readonly mode: Mode;
+  readonly mode: TaskMode;
 }
 
 export class Prompt {
@@ -33,6 +33,10 @@ export class Prompt {
   /** Says which added files cannot be sent. */
   private readonly notice = element("p", "notice");
   private readonly list: CompletionList;
+  /** The mode that the user has selected. Its agent may not be known yet, or not be there anymore. */
+  private wanted: TaskMode;
+  /** The agents on the page, as JSON. */
+  private drawnAgents = "";
   /** The chips on the page, as JSON. */
   private drawnChips = "";
   private history: readonly string[] = [];
@@ -63,8 +67,8 @@ export class Prompt {
     this.input.rows = 2;
     this.input.setAttribute("aria-label", t("Message to the agent"));
     this.mode.setAttribute("aria-label", t("Mode"));
-    for (const [value, label] of Object.entries(MODES)) this.mode.append(new Option(label, value));
-    this.mode.value = saved?.mode ?? "agent";
+    this.wanted = saved?.mode ?? "agent";
+    this.drawModes([]);
     this.list = new CompletionList(this.input, (item) => {
       this.complete(item);
     });
@@ -110,6 +114,7 @@ export class Prompt {
       if (this.list.highlighted && this.beforeCursor !== this.completed) this.list.hide();
     });
     this.mode.addEventListener("change", () => {
+      this.wanted = this.selectedMode;
       this.saveState({ mode: this.selectedMode });
     });
   }
@@ -126,6 +131,10 @@ export class Prompt {
     this.drawSend();
     this.stopButton.hidden = !isRunning;
     this.mode.disabled = isRunning;
+    // an open list would close if it were drawn again
+    const agents = JSON.stringify(prompt.agents);
+    if (agents !== this.drawnAgents) this.drawModes(prompt.agents);
+    this.drawnAgents = agents;
     this.model.textContent = prompt.model;
     this.model.setAttribute("aria-label", t("Model: {0}", prompt.model));
     this.model.hidden = prompt.model === "";
@@ -205,9 +214,24 @@ export class Prompt {
     this.focus();
   }
 
-  private get selectedMode(): Mode {
+  private get selectedMode(): TaskMode {
     const { value } = this.mode;
-    return value === "plan" || value === "ask" ? value : "agent";
+    return value === "plan" || value === "ask" || isOfFile(value) ? value : "agent";
+  }
+
+  /** Draws the modes, and the agents in files below them. The wanted one stays selected if it is among them. */
+  private drawModes(agents: readonly AgentView[]): void {
+    const own = Object.entries(MODES).map(([value, label]) => new Option(label, value));
+    const options = agents.map(({ name, description }) => {
+      const option = new Option(name, modeOfAgent(name));
+      option.title = description;
+      return option;
+    });
+    const group = element("optgroup", "", ...options);
+    group.label = t("Agents in files");
+    this.mode.replaceChildren(...own, ...(options.length > 0 ? [group] : []));
+    this.mode.value = this.wanted;
+    if (this.mode.selectedIndex < 0) this.mode.value = "agent";
   }
 
   private get beforeCursor(): string {

@@ -1,0 +1,19 @@
+// What does a task, and what it may do. Pure.
+
+import type { Mode } from "../wire/protocol";
+
+/** A mode, or `agent:` and the name of an agent that a file describes. */
+export type TaskMode = Mode | `agent:${string}`;
+
+const PREFIX = "agent:";
+
+/** The params of `agent/runTask` for it. */
+export function modeParams(mode: TaskMode): { mode: Mode; agent?: string } {
+  return isOfFile(mode) ? { mode: "agent", agent: mode.slice(PREFIX.length) } : { mode };
+}
+
+/** The mode of an agent in a file. */
+export const modeOfAgent = (name: string): TaskMode => `${PREFIX}${name}` as const;
+
+/** Whether a mode is that of an agent in a file. */
+export const isOfFile = (mode: string): mode is `agent:${string}` => mode.startsWith(PREFIX);
