@@ -316,6 +316,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showCommand: (node: CommandNode | RunningNode) => {
       terminals.show(node);
     },
+    showSubagent: (call: { sessionId: string; callId: string }) => pages.showSubagent(call),
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
     rewordFocused: () => planView.withFocused((step) => planEdits.reword(step)),

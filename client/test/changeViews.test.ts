@@ -31,7 +31,13 @@ test("a call unfolds to its own changes, and says which of them a later call cha
   ];
   store.setEdits({ ...edits, files: [{ ...file, hunks }] });
   const views = async (id: string): Promise<unknown> => {
-    const call = { name: "edit_file", isEdit: true, title: "Edit", locations: [{ uri: file.uri, line: null }] };
+    const call = {
+      name: "edit_file",
+      isEdit: true,
+      isSubagent: false,
+      title: "Edit",
+      locations: [{ uri: file.uri, line: null }],
+    };
     session.entries.push({ kind: "tool", id, ...call, ...ended });
     const found = await changeViews(session, session.entries.length - 1, changes, relative);
     return found.map((view) => [view.id, view.isChangedLater]);
@@ -68,6 +74,7 @@ test("a command, or a call of a tool server, unfolds to its changes of all files
     id: "call 1",
     name: "s__t",
     isEdit: false,
+    isSubagent: false,
     title: "s: t",
     locations: [],
     ...ended,

@@ -101,6 +101,7 @@ test("the conversation has the prompt, the thinking, the answer, calls with thei
       body: whole("Error: no such file"),
       showsEnd: false,
       hasChanges: false,
+      isSubagent: false,
     },
     { kind: "end", title: "Stopped by you.", body: whole(""), record: "1 of 2 steps." },
   ]);

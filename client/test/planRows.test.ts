@@ -132,7 +132,11 @@ test("work before the plan has a row above the steps, and each step has its evid
   assert.deepEqual(below, [
     [],
     ["問候.py | src", "pytest -q | exit 0 · 2.5 s"],
-    ["python3 greet.py | exit 1 · 0.2 s", "issues: 作成 | effects outside · answered · 0.2 s"],
+    [
+      "python3 greet.py | exit 1 · 0.2 s",
+      "issues: 作成 | effects outside · answered · 0.2 s",
+      "找出問候語 | 審查 · reported · 1,200 tokens",
+    ],
     [],
   ]);
 });

@@ -155,6 +155,7 @@ def requests() -> Iterator[Golden]:
     yield _answers("runTask.result", wire.RUN_TASK, convert_events.run_result(SESSION, ended, record))
     yield _answers("runTask.result.error", wire.RUN_TASK, convert_events.run_result(SESSION, failed, ()))
     yield from _skills()
+    yield from _subagents()
     yield from _checks()
     ops = [
         {"op": "add", "content": "測試 🚀", "after": "1"},
@@ -284,6 +285,12 @@ def _skills() -> Iterator[Golden]:
     yield _answers("skills.list.result", wire.SKILLS_LIST, result)
     yield _asks("skills.page.params", wire.SKILLS_PAGE, {})
     yield _answers("skills.page.result", wire.SKILLS_PAGE, {"markdown": "# Skills and commands\n"})
+
+
+def _subagents() -> Iterator[Golden]:
+    call = {"sessionId": SESSION, "toolCallId": "toolu_07"}
+    yield _asks("subagents.page.params", wire.SUBAGENT_PAGE, call)
+    yield _answers("subagents.page.result", wire.SUBAGENT_PAGE, {"markdown": "# 找出問候語\n"})
 
 
 def _checks() -> Iterator[Golden]:

@@ -9,7 +9,7 @@ from fairlead.edits.diff import HunkPosition
 from fairlead.edits.origins import Author
 from fairlead.edits.proposal import Raw
 from fairlead.plan import PlanItem, TodoManager
-from fairlead.plan.evidence import BEFORE, CommandRun, Record, ServerCall, Verification
+from fairlead.plan.evidence import BEFORE, CommandRun, Record, ServerCall, SubagentWork, Verification
 from fairlead.plan.render import PlanUpdate
 from fairlead.plan.verification import support_by_item
 from fairlead.session.events import PlanChanged
@@ -93,6 +93,7 @@ def a_record() -> Record:
     record = record.with_call(
         "2", ServerCall("toolu_06", "issues", "作成", "answered", 0.25, True, '{"title": "問候"}')
     )
+    record = record.with_subagent("2", SubagentWork("toolu_07", "找出問候語", "審查", "done", 1200, 0.01))
     return record.with_command("2", CommandRun("toolu_05", "python3 greet.py", 1, 0.25)).with_seconds("2", 12.34)
 
 

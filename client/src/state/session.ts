@@ -34,6 +34,8 @@ export type Entry = Readonly<
       name: string;
       /** Whether it is a call that proposes changes to a file. */
       isEdit: boolean;
+      /** Whether a subagent does it. */
+      isSubagent: boolean;
       title: string;
       locations: readonly { uri: string; line: number | null }[];
       /** The output of its command so far, or the progress that it has reported; see `OUTPUT_LIMIT`. */
@@ -263,7 +265,8 @@ export function applyEvent(session: Session, event: AgentEvent): Change | undefi
       const { toolCallId: id, name, locations, toolKind } = event;
       const title = titleText(event.titleText);
       const isEdit = toolKind === "edit" || toolKind === "delete" || toolKind === "move";
-      session.entries.push({ ...toolEntry(name, title, "running"), id, isEdit, locations });
+      const isSubagent = toolKind === "agent";
+      session.entries.push({ ...toolEntry(name, title, "running"), id, isEdit, isSubagent, locations });
       break;
     }
     case "step_began":
@@ -422,7 +425,7 @@ function addReminder(session: Session, text: string): void {
 
 function toolEntry(name: string, title: string, outcome: ToolEntry["outcome"]): ToolEntry {
   const nothing = { output: "", hasCommand: false, result: "", planUpdate: null, failure: "", refusal: null };
-  return { kind: "tool", id: "", name, isEdit: false, title, locations: [], outcome, ...nothing };
+  return { kind: "tool", id: "", name, isEdit: false, isSubagent: false, title, locations: [], outcome, ...nothing };
 }
 
 /** Replaces the last entry of a tool call with one that has these changes. Does nothing if there is none. */

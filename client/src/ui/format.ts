@@ -68,6 +68,7 @@ const COUNT_TEXTS = {
   command: (count: number) => oneOrMany(count, t("1 command"), t("{0} commands", count)),
   error: (count: number) => oneOrMany(count, t("1 error"), t("{0} errors", count)),
   file: (count: number) => oneOrMany(count, t("1 file"), t("{0} files", count)),
+  subagent: (count: number) => oneOrMany(count, t("1 subagent"), t("{0} subagents", count)),
   line: (count: number) => oneOrMany(count, t("1 line"), t("{0} lines", count)),
   read: (count: number) => oneOrMany(count, t("1 read"), t("{0} reads", count)),
   step: (count: number) => oneOrMany(count, t("1 step"), t("{0} steps", count)),

@@ -127,11 +127,12 @@ function completedAppearance({
 
 /** Returns at most two lines: the amount of evidence, and its cost. */
 export function evidenceLines(evidence: Evidence): string[] {
-  const { files, commands, calls, looks } = evidence;
+  const { files, commands, calls, subagents, looks } = evidence;
   const counts = [
     files.length > 0 ? countText(files.length, "file") : "",
     commands.length > 0 ? countText(commands.length, "command") : "",
     calls.length > 0 ? countText(calls.length, "call") : "",
+    subagents.length > 0 ? countText(subagents.length, "subagent") : "",
     looks > 0 ? countText(looks, "read") : "",
   ];
   return [counts.filter(Boolean).join(", "), costSummary(evidence)].filter(Boolean);

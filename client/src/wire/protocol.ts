@@ -54,6 +54,7 @@ export const method = {
   tryModel: "agent/models/try",
   skillsList: "agent/skills/list",
   skillsPage: "agent/skills/page",
+  subagentPage: "agent/subagents/page",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -781,6 +782,12 @@ export interface SteerParams {
   readonly text: string;
 }
 
+export interface SubagentParams {
+  readonly sessionId: string;
+  /** The call that started it. */
+  readonly toolCallId: string;
+}
+
 export interface StopCommandParams {
   readonly sessionId: string;
   /** As in the event `command` or `check_search`. */
@@ -1370,6 +1377,7 @@ export interface ClientRequests {
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/skills/page": { params: NoParams; result: PageResult };
+  readonly "agent/subagents/page": { params: SubagentParams; result: PageResult };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

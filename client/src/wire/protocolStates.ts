@@ -38,6 +38,19 @@ export interface EvidenceCall {
   readonly arguments: string;
 }
 
+/** The work of a subagent for a step (docs/subagents.md). */
+export interface EvidenceSubagent {
+  readonly toolCallId: string;
+  readonly title: string;
+  /** The agent in a file that did it; `""`: an explorer. */
+  readonly agent: string;
+  /** `failed`: an error or a limit ended it. `interrupted`: its process ended. */
+  readonly state: "running" | "done" | "stopped" | "failed" | "interrupted";
+  readonly tokens: number;
+  /** `null`: the model's price is unknown, or no tokens were used. */
+  readonly costUsd: number | null;
+}
+
 /** What was done for a step, or outside of the steps. */
 export interface Evidence {
   /** URIs of the changed files. */
@@ -46,6 +59,8 @@ export interface Evidence {
   readonly commands: readonly EvidenceCommand[];
   /** The calls of tool servers that ended, in order. */
   readonly calls: readonly EvidenceCall[];
+  /** In the order in which they began. */
+  readonly subagents: readonly EvidenceSubagent[];
   /** The number of reads and searches. */
   readonly looks: number;
   /** All tokens of its requests. */

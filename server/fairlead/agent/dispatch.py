@@ -54,8 +54,8 @@ class Dispatcher:
     async def run_all(self, calls: Sequence[Call], results: list[Result]) -> None:
         """Runs the calls and appends one result for each to `results`, in order, even if cancelled halfway.
 
-        Successive calls that only read run at the same time; any other call runs alone. `results` must be empty at
-        first. After a refusal that ends the answer, the later calls are not run.
+        Successive calls that only read, or are the work of subagents, run at the same time; any other call runs alone.
+        `results` must be empty at first. After a refusal that ends the answer, the later calls are not run.
         """
         reason = "the run was cancelled before this call"
         try:
@@ -81,7 +81,9 @@ class Dispatcher:
         group: dict[str, Call] = {}
         for call in calls:
             tool, key = self.tools.get(call.name), call_key(call.name, call.input)
-            is_simultaneous = tool is not None and tool.read_only and tool.kind in SIMULTANEOUS
+            is_simultaneous = (
+                tool is not None and tool.kind in SIMULTANEOUS and (tool.read_only or tool.kind == "agent")
+            )
             if group and (not is_simultaneous or key in group):
                 yield list(group.values())
                 group = {}

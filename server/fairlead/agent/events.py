@@ -12,7 +12,7 @@ from fairlead.messages.parts import NoteKind
 from fairlead.plan.evidence import CommandRun, ServerCall
 from fairlead.plan.render import PlanUpdate
 
-ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "other"]
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "agent", "other"]
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
 
 SearchOutcome = Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]

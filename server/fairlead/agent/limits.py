@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.agent.hooks import Hook, RunEnded
 from fairlead.agent.meter import Meter
@@ -52,6 +52,12 @@ class Limits(Hook):
 
     def __post_init__(self) -> None:
         self._began = self.clock()
+
+    def of_subagent(self) -> "Limits":
+        """The limits of a subagent of the run: the run's budget, and rounds of its own."""
+        limits = replace(self)
+        limits._began = self._began
+        return limits
 
     @property
     def reached(self) -> str | None:

@@ -31,20 +31,23 @@ class Account:
 class Meter:
     """Adds up what a run uses, and reports it."""
 
-    def __init__(self, cost_of: CostOf, window: Window, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self, cost_of: CostOf, window: Window, emit: Callable[[Event], None], parent: "Meter | None" = None
+    ) -> None:
         """
         Args:
             cost_of: for the requests to the run's model.
+            parent: the meter of the run whose subagent the run is, which counts what the run uses too.
         """
-        self._window, self._emit = window, emit
-        self.main = Account(cost_of)
+        self._window, self._emit, self._parent = window, emit, parent
+        self.main = parent.open_account(cost_of) if parent is not None else Account(cost_of)
         """The requests to the run's model."""
         self._others: list[Account] = []
         self._reported = Usage()
 
     def open_account(self, cost_of: CostOf) -> Account:
         """An account for requests to another model, which count for the run too."""
-        self._others.append(Account(cost_of))
+        self._others.append(self._parent.open_account(cost_of) if self._parent is not None else Account(cost_of))
         return self._others[-1]
 
     @property
@@ -65,9 +68,11 @@ class Meter:
         return sum(known) if known else None
 
     def report(self) -> None:
-        """Emits what the run has used."""
+        """Emits what the run has used, and what the run has used whose subagent it is."""
         self._reported = self.usage
         self._emit(UsageReported(self.usage, self.cost, self._window.used, self._window.limit))
+        if self._parent is not None:
+            self._parent.report()
 
     def report_rest(self) -> None:
         """Emits what the run has used, if that is more than was reported: an answer broke off or was stopped."""

@@ -16,9 +16,12 @@ Mode = Literal["agent", "plan", "ask"]
 """What a run may do: everything, only write the plan, or only answer."""
 CHANGES_FILES: Collection[ToolKind] = ("edit", "delete", "move", "execute")
 """Calls of these kinds wait until stopped calls have ended, because both may change files (L16)."""
-SIMULTANEOUS: Collection[ToolKind] = ("read", "search", "fetch")
-"""Read-only calls of these kinds run at the same time if they follow each other in an answer."""
-KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask")
+SIMULTANEOUS: Collection[ToolKind] = ("read", "search", "fetch", "agent")
+"""Calls of these kinds run at the same time if they follow each other in an answer and only read.
+
+Subagents may also write at the same time: each has a fork of the files.
+"""
+KEEPS_RESULTS: Collection[ToolKind] = ("think", "ask", "agent")
 """Compaction never clears the results of these kinds of tools, because repeating the call would not restore them."""
 
 Repeat = Literal["refused", "until_unchanged", "allowed"]

@@ -108,6 +108,7 @@ class App:
             Settings(),
             CommandLayers(storage or state_folder(), front_end.show_warning),
             self._choose_small_model,
+            self._choose_named_model,
             warn_once=self._warn_once,
             watch=self._watcher.watch,
             known_servers=KnownServers((storage or state_folder()) / "tool-servers.json"),
@@ -286,6 +287,15 @@ class App:
         if settings.context_tokens and not facts.context_tokens and selection == BY_SETTINGS:
             facts = replace(facts, context_tokens=settings.context_tokens)
         return ModelChoice(endpoint, replay, facts, self.catalog.facts(endpoint))
+
+    def _choose_named_model(self, selection: ModelSelection, name: str) -> ModelChoice | None:
+        if self.context.settings.replay:
+            return None
+        endpoint = self._choose_model(selection).endpoint.name
+        choice = self._choose_model(ModelSelection(endpoint, name))
+        has_facts = ModelFacts() != choice.facts or ModelFacts() != choice.listed
+        is_priced = choice.endpoint.is_hosted and price_of(name) is not None
+        return choice if has_facts or is_priced else None
 
     def _choose_small_model(self, selection: ModelSelection) -> ModelChoice | None:
         settings = self.context.settings

@@ -166,6 +166,17 @@ def evidence(found: Evidence) -> states.EvidenceWire:
             }
             for call in found.calls
         ],
+        "subagents": [
+            {
+                "toolCallId": work.call_id,
+                "title": work.title,
+                "agent": work.agent,
+                "state": work.state,
+                "tokens": work.tokens,
+                "costUsd": work.cost if work.tokens else None,
+            }
+            for work in found.subagents
+        ],
         "looks": found.looks,
         "tokens": found.tokens,
         "costUsd": found.cost if found.tokens else None,

@@ -96,6 +96,25 @@ class ServerCall:
     """As JSON on one line, and cut; empty if it has no effects outside."""
 
 
+SubagentState = Literal["running", "done", "stopped", "failed", "interrupted"]
+"""`failed`: an error or a limit ended it. `interrupted`: its process ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentWork:
+    """The work of a subagent."""
+
+    call_id: str
+    """The call that started it."""
+    title: str
+    agent: str
+    """The agent in a file that did it; empty: an explorer."""
+    state: SubagentState
+    tokens: int = 0
+    cost: float | None = 0.0
+    """In US dollars, None if unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The recorded work on one step."""
@@ -106,6 +125,8 @@ class Evidence:
     """In the order in which they ended."""
     calls: tuple[ServerCall, ...] = ()
     """In the order in which they ended."""
+    subagents: tuple[SubagentWork, ...] = ()
+    """In the order in which they began."""
     looks: int = 0
     """The number of reads and searches."""
     seconds: float = 0.0
@@ -121,7 +142,7 @@ class Evidence:
     @property
     def empty(self) -> bool:
         """Whether nothing was done."""
-        return not (self.files or self.commands or self.calls or self.looks)
+        return not (self.files or self.commands or self.calls or self.subagents or self.looks)
 
 
 @dataclass(frozen=True)
@@ -153,6 +174,23 @@ class Record:
         """The record with a call of a tool server in a step."""
         old = self.of(step)
         return self._with(step, replace(old, calls=(*old.calls, call)))
+
+    def with_subagent(self, step: str, work: SubagentWork) -> "Record":
+        """The record with the current state of a subagent in a step."""
+        old, known = self.of(step), [each.call_id for each in self.of(step).subagents]
+        if work.call_id not in known:
+            return self._with(step, replace(old, subagents=(*old.subagents, work)))
+        found = (work if each.call_id == work.call_id else each for each in old.subagents)
+        return self._with(step, replace(old, subagents=tuple(found)))
+
+    def interrupted(self) -> "Record":
+        """The record in a new process: the subagents that worked were interrupted."""
+        record = self
+        for step, evidence in self.by_step.items():
+            for each in evidence.subagents:
+                if each.state == "running":
+                    record = record.with_subagent(step, replace(each, state="interrupted"))
+        return record
 
     def with_look(self, step: str) -> "Record":
         """The record with one more read or search in a step."""

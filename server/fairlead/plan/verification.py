@@ -96,7 +96,8 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
             return _passed([later], changed_since)
     if evidence.files or evidence.commands or any(call.has_effects_outside for call in evidence.calls):
         return Support("unverified")
-    return Support("looked" if evidence.looks or evidence.calls else "noEvidence")
+    has_looked = evidence.looks or evidence.calls or evidence.subagents
+    return Support("looked" if has_looked else "noEvidence")
 
 
 def _latest_covering(verification: Verification, runs: Sequence[CommandRun]) -> CommandRun | None:

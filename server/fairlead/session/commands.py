@@ -1,7 +1,7 @@
 """How a session's commands run: where, with which permission, what they see, and how their changes are proposed."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,14 +10,13 @@ from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.gate.gate import Gate
-from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.background import BackgroundCommands
 from fairlead.shell.command_line.policy import Policy
 from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.direct import DirectLayer
-from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, ShownFolder, View
+from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, ShownFolder, View, Where
 from fairlead.shell.network import Service
 from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
 from fairlead.tools.commands import Commands
@@ -38,19 +37,34 @@ class SessionCommands:
     def __init__(
         self,
         files: Files,
-        evidence: SessionEvidence,
+        record_state: Callable[[Where], int],
+        check_commands: Callable[[], Collection[str]],
         context: ServerContext,
         emit: Callable[[Event | None], None],
         gate: Gate,
         shown_folders: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
+        """
+        Args:
+            record_state: as in `Commands`; the same for `check_commands`.
+            shown_folders: returns the folders outside of the workspace that commands may read.
+        """
         self._files, self._context, self._emit, self.gate = files, context, emit, gate
         self._shown_folders = shown_folders
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
-        self._evidence = evidence
+        self._record_state, self._check_commands = record_state, check_commands
         self._layers: dict[Roots, asyncio.Task[Layer]] = {}
         self._unavailable = ""
+        self._verifies = True
+
+    def of_fork(self, fork: Files) -> "SessionCommands":
+        """Commands that see the proposals of a fork, in a layer of their own. They verify nothing about the session."""
+        own = SessionCommands(
+            fork, self._record_state, self._check_commands, self._context, _ignore, self.gate, self._shown_folders
+        )
+        own._unavailable, own._verifies = self._unavailable, False
+        return own
 
     async def ready(self) -> None:
         """Waits until it is known whether commands can run in a sandbox."""
@@ -72,13 +86,14 @@ class SessionCommands:
             direct=lambda: DirectLayer(self._files.roots),
             view=self.view,
             propose_changes=self._propose,
-            record_state=self._evidence.record_state,
+            record_state=self._record_state,
             gate=self.gate,
             timeout=bash.timeout_seconds,
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
             background=self.background,
             unavailable=self._unavailable,
-            checks=self._evidence.check_commands,
+            checks=self._check_commands,
+            verifies=self._verifies,
             missing_variables=self._missing_variables,
         )
 
@@ -138,6 +153,10 @@ class SessionCommands:
         settings, services = self._context.settings, self._box_settings().services
         rules = _rules(settings.bash.allow), _rules(settings.bash.deny)
         return Policy(settings.approvals, *rules, services, self._unavailable)
+
+
+def _ignore(event: Event | None) -> None:
+    """A fork's proposals are published when they are merged."""
 
 
 @lru_cache(maxsize=4)

@@ -106,7 +106,7 @@ class Conversation:
     def restore(self, entries: Iterable[Entry]) -> None:
         """Shows something else, after a restart or a rewind."""
         self._entries, self._streamed = list(entries), None
-        self._calls = {entry.shown.call_id for entry in self._entries if isinstance(entry.shown, ToolStarted)}
+        self._calls = calls_in(self._entries)
 
     def add(self, shown: Shown) -> None:
         self._end_stream()
@@ -166,6 +166,11 @@ class Conversation:
             if isinstance(shown, Prompted):
                 self._entries[index] = Entry(replace(shown, checkpoint=checkpoint))
                 return
+
+
+def calls_in(entries: Iterable[Entry]) -> set[str]:
+    """The ids of the calls among the entries."""
+    return {entry.shown.call_id for entry in entries if isinstance(entry.shown, ToolStarted)}
 
 
 def before_prompt(entries: tuple[Entry, ...], checkpoint: int) -> tuple[Entry, ...]:

@@ -1,6 +1,6 @@
 """Rewinds a session to its state before an earlier prompt, or creates a new session with that state."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
 from fairlead.plan.history import PlanVersion, summarize_changes
 from fairlead.plan.items import PlanningState
 from fairlead.session.checkpoints import Checkpoint, without_undone
-from fairlead.session.conversation import before_prompt
+from fairlead.session.conversation import Entry, before_prompt, calls_in
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo import undo_later
@@ -18,6 +18,7 @@ from fairlead.session.run.prompt import title_of
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.state import SessionState
+from fairlead.session.subagent import Subagent
 from fairlead.tools.commands import finish_uncancelled
 
 CONVERSATION_REWOUND = "rewound the conversation to this point; the plan, proposals and files stayed as they are"
@@ -121,7 +122,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
     The history of the plan stays, and so do the tokens and the cost on record.
     """
     checkpoint = without_undone(checkpoint, state.decisions)
-    old = state.plan
+    old, conversation = state.plan, before_prompt(state.conversation, checkpoint.id)
     plan = PlanningState(checkpoint.items, 0, old.version + 1, old.revision, checkpoint.awaits_approval)
     versions = state.versions
     if checkpoint.items != old.items:
@@ -145,7 +146,8 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         decisions=DecisionLog(state.decisions.done[: checkpoint.decisions]),
         pending_feedback=checkpoint.pending_feedback,
         messages=checkpoint.messages,
-        conversation=before_prompt(state.conversation, checkpoint.id),
+        conversation=conversation,
+        subagents=_in(conversation, state.subagents),
         checkpoints=tuple(without_undone(each, state.decisions) for each in _earlier(state, checkpoint)),
     )
 
@@ -156,6 +158,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
     The feedback that the model had not read at the checkpoint, or has not read now, is pending.
     """
     earlier, later = checkpoint.pending_feedback, state.pending_feedback
+    conversation = before_prompt(state.conversation, checkpoint.id)
     return replace(
         state,
         phase="idle",
@@ -171,9 +174,16 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
             conflicts=earlier.conflicts,
         ),
         messages=checkpoint.messages,
-        conversation=before_prompt(state.conversation, checkpoint.id),
+        conversation=conversation,
+        subagents=_in(conversation, state.subagents),
         checkpoints=_earlier(state, checkpoint),
     )
+
+
+def _in(conversation: tuple[Entry, ...], subagents: Iterable[Subagent]) -> tuple[Subagent, ...]:
+    """The subagents that calls in a conversation started."""
+    calls = calls_in(conversation)
+    return tuple(each for each in subagents if each.work.call_id in calls)
 
 
 def _earlier(state: SessionState, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:

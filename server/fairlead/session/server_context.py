@@ -43,6 +43,8 @@ class ServerContext:
     layers: CommandLayers
     choose_small_model: Callable[[ModelSelection], ModelChoice | None] = lambda _: None
     """Returns the second model of a session that asks this one, for summaries and titles; None: there is none."""
+    choose_named_model: Callable[[ModelSelection, str], ModelChoice | None] = lambda _, __: None
+    """Returns the model with this name at the endpoint of a session's selection; None: it is not known there."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since an arbitrary start, for durations."""
     now: Callable[[], float] = time.time

@@ -4,11 +4,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CommandEnded, Event, RunFinished, RunStarted, StepBegan
+from fairlead.agent.events import (
+    CheckFinished,
+    CommandEnded,
+    CommandStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StepBegan,
+    Text,
+    Thinking,
+    ToolOutput,
+)
 from fairlead.agent.meter import Account
 from fairlead.agent.outcome import Outcome
 from fairlead.code.servers.servers import SessionServers
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Author
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
 from fairlead.messages.history import History, clean_text
@@ -32,6 +44,7 @@ from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.prompt import NO_AGENT, Continuation, RunTask, check_prompt, shown_prompt, title_of
 from fairlead.session.run.runs import Runs
+from fairlead.session.run.subagents import merge
 from fairlead.session.run.title import TitleWriter
 from fairlead.session.server_context import ServerContext
 from fairlead.session.settings import Settings
@@ -39,6 +52,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
+from fairlead.session.subagent import Subagent, SubagentLog, evidence_of
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.tool_servers import StatusSender, ToolServersWorkspace, tool_policy
 from fairlead.skills.library import SkillLibrary
@@ -46,6 +60,8 @@ from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
+
+_SHOWN_OF_SUBAGENTS = (CommandStarted, ToolOutput, CommandEnded)
 
 
 class Session:
@@ -78,6 +94,7 @@ class Session:
         self.feedback = Feedback(self.files, self.plan.render)
         self.history = History()
         self.conversation = Conversation()
+        self.subagents = SubagentLog()
         self._in_progress = frozenset[str]()
         self._seen_plan: PlanningState | None = None
         self.editor = TimedEditor(context.editor, context.clock)
@@ -108,7 +125,13 @@ class Session:
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.skills = SkillLibrary(lambda: self.files.roots)
         self.commands = SessionCommands(
-            self.files, self.evidence, context, self.publish, gate, self.skills.shown_folders
+            self.files,
+            self.evidence.record_state,
+            self.evidence.check_commands,
+            context,
+            self.publish,
+            gate,
+            self.skills.shown_folders,
         )
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
@@ -151,6 +174,9 @@ class Session:
             check_queue=self.user_checks.queue,
             editor=self.editor,
             publish=self.publish,
+            subagents=self.subagents,
+            new_run_id=lambda: self.runs.new_id(),  # noqa: PLW0108  they are made below
+            execute=lambda run, prompt: self.runs.execute(run, prompt),  # noqa: PLW0108
         )
         self._on_title = on_title
         self._title_writer = TitleWriter(self._use_title, self.evidence.recorder.add_account)
@@ -374,14 +400,18 @@ class Session:
     def publish(self, event: Event | None = None) -> None:
         """Records an event of a run or a check, and updates the evidence. `Outbox` decides when it is saved and sent.
 
+        Clients see little of what a subagent does: its commands. The call that started it tells the rest.
+
         Args:
             event: None: something has changed without an event.
         """
+        subagent = self.subagents.running(event.run_id) if event is not None else None
         if event is not None:
-            self.evidence.recorder.on_event(event)
+            if (recorded := event if subagent is None else evidence_of(event)) is not None:
+                self.evidence.recorder.on_event(recorded)
             self.journal_writer.note(event)
             self.runs.note(event)
-            self.conversation.note(event)
+            (subagent or self.conversation).note(event)
         if isinstance(event, RunStarted | RunFinished) and event.run_id == self.runs.main_id:
             self.updated = self._context.now()
         if isinstance(event, CommandEnded):
@@ -389,7 +419,10 @@ class Session:
         self.evidence.update()
         if isinstance(event, CheckFinished):
             self.evidence.last_checks.add(event)
-        self._publisher.publish(event)
+        if subagent is None or event is None or isinstance(event, _SHOWN_OF_SUBAGENTS):
+            self._publisher.publish(event)
+        elif not isinstance(event, Text | Thinking):
+            self._publisher.publish(None)
         self._publish_begun_steps()
 
     def _publish_begun_steps(self) -> None:
@@ -436,6 +469,7 @@ class Session:
             pending_feedback=self.feedback.pending,
             messages=tuple(self.history.messages),
             conversation=self.conversation.entries,
+            subagents=self.subagents.all,
             checkpoints=self.review.history.checkpoints,
         )
 
@@ -456,14 +490,24 @@ class Session:
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))
         self.conversation.restore(state.conversation)
+        self.subagents.restore(state.subagents, lambda each: repaired(each.messages, state.calls, state.at))
         self.feedback.restore(state.pending_feedback)
         self.plan.restore(state.plan, state.versions, state.user_edits)
         self._publisher.plan_version = state.plan.version
         self.review.history.restore(state)
         self.files.rejections.restore(state.rejected)
         await self.files.restore(state.changes, state.edits_version)
+        await self._merge_interrupted(state.subagents)
         self.evidence.restore(state)
         await self.compare_files()
+
+    async def _merge_interrupted(self, subagents: Sequence[Subagent]) -> None:
+        """Proposes what subagents had proposed whose process has ended, as their end would have done."""
+        for each in subagents:
+            if each.changes is not each.before:
+                before, fork = self.files.fork(), self.files.fork()
+                before.changes, fork.changes = each.before, each.changes
+                await merge(self.files, before, fork, Author(each.item_id, each.work.call_id))
 
     def edit_plan(self, ops: Sequence[PlanOp], revision: int) -> None:
         """Applies the user's changes to the plan, all or none. The model reads about them in the next feedback.

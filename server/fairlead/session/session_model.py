@@ -10,6 +10,20 @@ from fairlead.models.factory import ModelChoice, open_model
 from fairlead.models.finding import FoundModel
 
 
+def cost_of(choice: ModelChoice, model: Model, usage: Usage) -> float | None:
+    """The price of what a model of this choice used, in US dollars; None if it is not known."""
+    if usage.cost is not None:
+        return usage.cost
+    price = choice.facts.price or choice.listed.price or price_of(model.name)
+    return price.of(usage) if price is not None else None
+
+
+def window_size(choice: ModelChoice, model: Model) -> int | None:
+    """The size of the window of a model of this choice, in tokens; None if it is not known."""
+    known = choice.facts.context_tokens or window_of(model.name) or choice.listed.context_tokens or None
+    return known if choice.replay is None else None
+
+
 class SpareModel:
     """A model that connects in advance, for the next new session."""
 
@@ -69,12 +83,9 @@ class OpenedModel:
 
     def cost_of(self, usage: Usage) -> float | None:
         """The price in US dollars; None if it is not known, or before the first `open`."""
-        if usage.cost is not None:
-            return usage.cost
         if self.current is None or self.choice is None:
-            return None
-        price = self.choice.facts.price or self.choice.listed.price or price_of(self.current.name)
-        return price.of(usage) if price is not None else None
+            return usage.cost
+        return cost_of(self.choice, self.current, usage)
 
     async def aclose(self) -> None:
         """Closes the model, if there is one."""
@@ -100,8 +111,7 @@ class SessionModel(OpenedModel):
     def for_run(self) -> Model:
         """The model that the user has chosen now. Begins a run in its window."""
         model, choice = self._open_chosen()
-        known = choice.facts.context_tokens or window_of(model.name) or choice.listed.context_tokens or None
-        self.window.begin_run(known if choice.replay is None else None)
+        self.window.begin_run(window_size(choice, model))
         return model
 
     @property

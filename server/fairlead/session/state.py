@@ -30,6 +30,7 @@ from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.evidence.spending import Spent, SpentByDay
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.feedback import PendingFeedback
+from fairlead.session.subagent import Subagent
 from fairlead.workspace.rejections import Rejected
 
 Phase = Literal["idle", "running", "paused"]
@@ -103,6 +104,7 @@ class SessionState:
     pending_feedback: PendingFeedback = field(default_factory=PendingFeedback)
     messages: tuple[Message, ...] = ()
     conversation: tuple[Entry, ...] = ()
+    subagents: tuple[Subagent, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     calls: Calls = field(default_factory=lambda: MappingProxyType({}))
 

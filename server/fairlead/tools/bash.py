@@ -17,7 +17,7 @@ from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.gate.request import RunCommand
 from fairlead.sentences import Sentence
 from fairlead.shell.background import BackgroundCommand
-from fairlead.shell.command_line.verifications import find_verifications
+from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, find_verifications
 from fairlead.shell.layer import HIDDEN_TEXT, NotRun, View
 from fairlead.shell.network import BadService, Network, Service
 from fairlead.shell.process import Command
@@ -123,10 +123,11 @@ class Bash:
         call.progress = "Cancelled before the command was run."
         found = find_check(command) if command.strip() in commands.checks() else find_verifications(command)
         # before the view is created: a change in between must not count as verified
-        state = commands.record_state(layer.where) if found.verified else None
+        verifies = bool(found.verified) and commands.verifies
+        state = commands.record_state(layer.where) if verifies else None
         view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
         line, limits = found.with_pipefail(command), commands.limits
-        leftovers = await layer.leftovers(view) if found.verified else ()
+        leftovers = await layer.leftovers(view) if verifies else ()
         box = await layer.open(line, view, limits=limits, network=network, background=background)
         given = input.get("timeout_seconds")
         timeout = min(given, MAX_SECONDS) if given else None if background else commands.timeout
@@ -142,7 +143,7 @@ class Bash:
             running,
             view.hidden_files,
             handle,
-            found,
+            found if commands.verifies else NO_VERIFICATIONS,
             state,
             None,
             leftovers,

@@ -61,6 +61,8 @@ class Commands:
     limits: Limits = DEFAULT_LIMITS
     checks: Callable[[], Collection[str]] = tuple
     """Returns the commands that are checks (docs/plan.md P17)."""
+    verifies: bool = True
+    """Whether a command can verify something: not if it sees other files than the session's."""
     missing_variables: MissingVariables = field(default_factory=MissingVariables)
 
 

@@ -1,5 +1,7 @@
 """The dispatch table: all tools of a run (docs/plan.md L2)."""
 
+from collections.abc import Mapping
+
 from fairlead.agent.tool import Tool
 from fairlead.code.queries import CodeQueries
 from fairlead.gate.gate import Gate
@@ -68,6 +70,16 @@ def tool_table(
     ]
     wanted = [tool for tool in tools if not is_brief or tool.spec.name in BRIEF]
     return {tool.spec.name: _with_given_paths(tool, files) for tool in wanted}
+
+
+def with_explore(tools: Mapping[str, Tool], explore: Tool) -> dict[str, Tool]:
+    """The tools with one that is always offered, and therefore comes before those for code."""
+    found: dict[str, Tool] = {}
+    for name, tool in tools.items():
+        found[name] = tool
+        if name == "bash_kill":
+            found[explore.spec.name] = explore
+    return found
 
 
 def _with_given_paths(tool: Tool, files: Files) -> Tool:

@@ -284,6 +284,12 @@ class SteerParams(TypedDict):
     text: str
 
 
+class SubagentParams(TypedDict):
+    sessionId: str
+    toolCallId: str
+    """The call that started it."""
+
+
 class StopCommandParams(TypedDict):
     sessionId: str
     handle: str

@@ -44,6 +44,20 @@ class EvidenceCallWire(TypedDict):
     """As JSON on one line, cut; `""` if it has no effects outside."""
 
 
+class EvidenceSubagentWire(TypedDict):
+    """The work of a subagent for a step (docs/subagents.md)."""
+
+    toolCallId: str
+    title: str
+    agent: str
+    """The agent in a file that did it; `""`: an explorer."""
+    state: Literal["running", "done", "stopped", "failed", "interrupted"]
+    """`failed`: an error or a limit ended it. `interrupted`: its process ended."""
+    tokens: int
+    costUsd: float | None
+    """`null`: the model's price is unknown, or no tokens were used."""
+
+
 class EvidenceWire(TypedDict):
     """What was done for a step, or outside of the steps."""
 
@@ -53,6 +67,8 @@ class EvidenceWire(TypedDict):
     """The commands that ended, in order."""
     calls: list[EvidenceCallWire]
     """The calls of tool servers that ended, in order."""
+    subagents: list[EvidenceSubagentWire]
+    """In the order in which they began."""
     looks: int
     """The number of reads and searches."""
     tokens: int

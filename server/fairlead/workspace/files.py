@@ -64,6 +64,14 @@ class Files(FileView):
         self.version = 0
         """Increases with each change of the proposals."""
 
+    def fork(self) -> "Files":
+        """The same files with the proposals of this moment. What is read and proposed there, does not count here."""
+        fork = copy.copy(self)
+        fork.read_tracker = ReadTracker(fork.read, fork._preload, self.user_files.open_paths)
+        fork._reread_queue = RereadQueue(str)
+        fork._changed_at, fork._item_changed_at, fork._touched = {}, {}, {}
+        return fork
+
     @property
     def changes(self) -> Changeset:
         """The proposals."""
@@ -251,9 +259,8 @@ class Files(FileView):
             WorkspaceError: as for `propose`, `rename` and `delete`, or a file has changed since it was read, or the
                 proposals have changed in the meantime.
         """
-        before, staged = self._changes, copy.copy(self)
-        staged._changed_at, staged._item_changed_at, staged._touched, staged._on_interest = {}, {}, {}, _ignore
-        staged.read_tracker = ReadTracker(staged.read, self.user_files.preload, self.user_files.open_paths)
+        before, staged = self._changes, self.fork()
+        staged._on_interest = _ignore
         for edit in edits:
             if staged.read(edit.path) != edit.old:
                 raise WorkspaceError(CHANGED.format(name=self.roots.relative(edit.path)))

@@ -23,7 +23,19 @@ import { visibleText } from "../../ui/shownText";
 type Answer = Extract<Intention, { kind: "press" | "answer" }>;
 type Click = Extract<
   Intention,
-  { kind: "open" | "openPath" | "showWhole" | "copy" | "copyText" | "insertText" | "stop" | "undo" | "chooseModel" }
+  {
+    kind:
+      | "open"
+      | "openPath"
+      | "showWhole"
+      | "showSubagent"
+      | "copy"
+      | "copyText"
+      | "insertText"
+      | "stop"
+      | "undo"
+      | "chooseModel";
+  }
 >;
 
 /** What the conversation needs of other features. */
@@ -102,6 +114,9 @@ export class ConversationActions implements vscode.Disposable {
         return;
       case "showWhole":
         await this.showWhole(intention.entry);
+        return;
+      case "showSubagent":
+        await this.showSubagent(intention.entry);
         return;
       case "copy": {
         const entry = this.entry(intention.entry);
@@ -245,6 +260,13 @@ export class ConversationActions implements vscode.Disposable {
     // its document may be open with an earlier text: the entry has grown, or has replaced another one after a rewind
     this.textChanges.fire(uri);
     await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  private async showSubagent(index: number): Promise<void> {
+    const entry = this.entry(index);
+    const sessionId = this.store.active?.id;
+    if (entry?.kind !== "tool" || sessionId === undefined) return;
+    await vscode.commands.executeCommand("fairlead.showSubagent", { sessionId, callId: entry.id });
   }
 
   private entry(index: number): Entry | undefined {

@@ -145,14 +145,32 @@ function toolView(tool: ToolEntry, session: Session): EntryView {
   const body = toolBody(tool);
   // what was read may be a secret that nobody but the model has to see
   const isShort =
-    !isCommand && tool.name !== "read_file" && state === "ok" && body.length < MAX_NOTE && !body.includes("\n");
+    !isCommand &&
+    !tool.isSubagent &&
+    tool.name !== "read_file" &&
+    state === "ok" &&
+    body.length < MAX_NOTE &&
+    !body.includes("\n");
   const note = tool.refusal ? titleText(tool.refusal) : isShort ? body : failure;
   const isMultiline = isCommand && tool.title.includes("\n");
   const command = shown(isMultiline ? tool.title : "", MAX_OUTPUT);
-  const showsEnd = COMMAND_TOOLS.has(tool.name);
+  const { isSubagent } = tool;
+  const showsEnd = COMMAND_TOOLS.has(tool.name) || (isSubagent && state === "running");
   const shownBody = (showsEnd ? shownEnd : shown)(isShort ? "" : body, MAX_OUTPUT);
   const hasChanges = state === "ok" && (tool.isEdit ? place !== null : changesFiles(tool, session));
-  return { kind: "tool", state, title, isCommand, place, note, command, body: shownBody, showsEnd, hasChanges };
+  return {
+    kind: "tool",
+    state,
+    title,
+    isCommand,
+    place,
+    note,
+    command,
+    body: shownBody,
+    showsEnd,
+    hasChanges,
+    isSubagent,
+  };
 }
 
 /** Whether a call that is no edit has changed files, such as a command. */

@@ -50,6 +50,8 @@ export type EntryView =
       readonly showsEnd: boolean;
       /** Whether it proposed a change, which the page asks for when the user unfolds the call. */
       readonly hasChanges: boolean;
+      /** Whether a subagent does it, so that the user can see what it did. */
+      readonly isSubagent: boolean;
     }
   | { readonly kind: "note"; readonly text: string }
   | { readonly kind: "context"; readonly title: string; readonly body: ShownText }
@@ -209,6 +211,8 @@ export type Intention =
   | { readonly kind: "openPath"; readonly path: string; readonly line: number | null }
   /** Show an entry in an editor, without omissions. */
   | { readonly kind: "showWhole"; readonly entry: number }
+  /** Show what the subagent of an entry did. */
+  | { readonly kind: "showSubagent"; readonly entry: number }
   | { readonly kind: "copy"; readonly entry: number }
   /** Put the text of an entry into the prompt, for the user to change and send again. */
   | { readonly kind: "edit"; readonly entry: number }
@@ -277,6 +281,7 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   open: { uri: isText, line: isLine },
   openPath: { path: isText, line: isLine },
   showWhole: { entry: isIndex },
+  showSubagent: { entry: isIndex },
   copy: { entry: isIndex },
   edit: { entry: isIndex },
   rewind: { entry: isIndex },

@@ -5,7 +5,7 @@ import { duration } from "../../ui/format";
 import type { Appearance } from "../../ui/row";
 import type { PlanRow } from "../../ui/stepRow";
 import type { CommandStarted } from "../../wire/protocol";
-import type { Diagnostic, EvidenceCall, EvidenceCommand } from "../../wire/protocolStates";
+import type { Diagnostic, EvidenceCall, EvidenceCommand, EvidenceSubagent } from "../../wire/protocolStates";
 import { errorCount, problemLines } from "../../ui/problemTexts";
 
 /**
@@ -100,6 +100,30 @@ export function callRow(
     screenReaderLabel: [label, outside, word].filter(Boolean).join(", "),
   };
 }
+
+/** The row of a subagent. `parent` as in `commandRow`. */
+export function subagentRow(parent: string, { toolCallId, title, agent, state, tokens }: EvidenceSubagent): PlanRow {
+  const { icon, color, word } = STATES[state];
+  const used = tokens > 0 ? t("{0} tokens", tokens.toLocaleString("en")) : "";
+  const who = agent === "" ? t("explorer") : agent;
+  return {
+    id: `${parent} subagent ${toolCallId}`,
+    label: title,
+    description: [who, word, used].filter(Boolean).join(" · "),
+    tooltip: [t("Subagent ({0}): {1}", who, title), [word, used].filter(Boolean).join(", ")].join("\n"),
+    icon,
+    color,
+    screenReaderLabel: [t("subagent {0}", title), word].join(", "),
+  };
+}
+
+const STATES: Readonly<Record<EvidenceSubagent["state"], Appearance>> = {
+  running: { icon: "loading~spin", color: "charts.blue", word: t("working") },
+  done: { icon: "check", color: "charts.green", word: t("reported") },
+  stopped: { icon: "debug-stop", color: "descriptionForeground", word: t("stopped") },
+  failed: { icon: "error", color: "charts.red", word: t("did not finish") },
+  interrupted: { icon: "warning", color: "charts.orange", word: t("interrupted") },
+};
 
 const OUTCOMES: Readonly<Record<EvidenceCall["outcome"], Appearance>> = {
   answered: { icon: "check", color: "charts.green", word: t("answered") },

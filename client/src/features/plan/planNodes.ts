@@ -1,7 +1,7 @@
 // The nodes of the Plan view: what waits for the user, the steps, and their evidence. Pure.
 
 import { t } from "@vscode/l10n";
-import { callRow, commandRow, fileRow, runningRow } from "./evidenceRows";
+import { callRow, commandRow, fileRow, runningRow, subagentRow } from "./evidenceRows";
 import { goRow, inferredRow, inferredStepRow, otherRow, outsideRow, pauseRow, retryRow, waitRow } from "./planRows";
 import type { ApproveParams, AskParams, CommandStarted } from "../../wire/protocol";
 import type { Evidence, FileEdits, Outside, PlanItem } from "../../wire/protocolStates";
@@ -57,6 +57,14 @@ interface CallNode {
   readonly row: PlanRow;
 }
 
+/** A subagent, identified by the tool call that started it. */
+export interface SubagentNode {
+  readonly kind: "subagent";
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly row: PlanRow;
+}
+
 /** Work that was done while no step was in progress. */
 interface OutsideNode {
   readonly kind: "outside";
@@ -89,6 +97,7 @@ export type PlanNode =
   | CommandNode
   | RunningNode
   | CallNode
+  | SubagentNode
   | InferredNode
   | WaitingNode
   | { readonly kind: "approval"; readonly approval: ApproveParams }
@@ -172,7 +181,7 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
     return node.steps.map((text, index) => ({ kind: "inferred", row: inferredStepRow(text, index), steps: [] }));
   if (node.kind !== "item" && node.kind !== "outside") return [];
   const item = node.kind === "item" ? node.item.id : undefined;
-  const { files, commands, calls } = evidenceOf(node);
+  const { files, commands, calls, subagents } = evidenceOf(node);
   const fileNode = (uri: string): PlanNode => {
     const edits = session.edits?.files.find((file) => file.uri === uri || file.newUri === uri);
     const toReview = item !== undefined && (edits?.itemIds.includes(item) ?? false);
@@ -194,14 +203,21 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
       row: commandRow(node.row.id, command, index),
     })),
     ...calls.map((call, index): PlanNode => ({ kind: "call", row: callRow(node.row.id, call, index) })),
+    ...subagents.map((work): PlanNode => ({
+      kind: "subagent",
+      sessionId: session.id,
+      callId: work.toolCallId,
+      row: subagentRow(node.row.id, work),
+    })),
     ...(node.kind === "item" ? node.running.map(runningNode) : []),
   ];
 }
 
 /** Whether a node has rows below it. */
 export function hasChildren(node: StepNode | OutsideNode): boolean {
-  const { files, commands, calls } = evidenceOf(node);
-  return files.length + commands.length + calls.length > 0 || (node.kind === "item" && node.running.length > 0);
+  const { files, commands, calls, subagents } = evidenceOf(node);
+  const ended = files.length + commands.length + calls.length + subagents.length;
+  return ended > 0 || (node.kind === "item" && node.running.length > 0);
 }
 
 const runningNode = (command: CommandStarted): RunningNode => ({

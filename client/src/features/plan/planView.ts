@@ -95,6 +95,12 @@ export class PlanView extends StoreTree<PlanNode> {
       }
       case "call":
         return planItem(node.row);
+      case "subagent": {
+        const item = planItem(node.row);
+        item.contextValue = "subagent";
+        item.command = { command: "fairlead.showSubagent", title: t("Show What It Did"), arguments: [node] };
+        return item;
+      }
       case "inferred":
         return planItem(node.row, node.steps.length > 0 ? Collapsed : None);
     }

@@ -45,6 +45,12 @@ export class Pages implements vscode.Disposable {
     return this.show(SKILLS);
   }
 
+  /** Shows what a subagent has done so far. `callId` is the call that started it. */
+  showSubagent({ sessionId, callId }: { readonly sessionId: string; readonly callId: string }): Promise<void> {
+    const uri = { scheme: PAGE_SCHEME, authority: sessionId, path: "/Subagent.md", query: callId };
+    return this.show(vscode.Uri.from(uri));
+  }
+
   /** Shows what the sessions of this workspace cost, in total and per day. */
   showCosts(): Promise<void> {
     return this.show(COSTS);
@@ -119,15 +125,16 @@ export class Pages implements vscode.Disposable {
   }
 
   private async fetch(uri: vscode.Uri): Promise<string> {
-    const text = safeMarkdown((await this.request(uri.authority)).markdown);
+    const text = safeMarkdown((await this.request(uri)).markdown);
     this.texts.set(uri.toString(), text);
     return text;
   }
 
-  private request(authority: string): Promise<PageResult> {
+  private request({ authority, query }: vscode.Uri): Promise<PageResult> {
     if (authority === RULES.authority) return this.server.request(method.commandRules, {});
     if (authority === SKILLS.authority) return this.server.request(method.skillsPage, {});
     if (authority === COSTS.authority) return this.server.request(method.costs, {});
+    if (query !== "") return this.server.request(method.subagentPage, { sessionId: authority, toolCallId: query });
     return this.server.request(method.planHistory, { sessionId: authority });
   }
 }

@@ -6,11 +6,20 @@ from fairlead.lsp import convert_events
 from fairlead.lsp.features.handlers import named_session
 from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
+from fairlead.session.errors import WrongRequest
+from fairlead.session.report.subagent_page import subagent_page
 from fairlead.session.report.summary import short_record
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
-from fairlead.wire.params import CallToolParams, RunTaskParams, SessionParams, SteerParams, StopCommandParams
+from fairlead.wire.params import (
+    CallToolParams,
+    RunTaskParams,
+    SessionParams,
+    SteerParams,
+    StopCommandParams,
+    SubagentParams,
+)
 
 
 async def run_task(server: AgentServer, params: RunTaskParams) -> wire.RunResult:
@@ -71,6 +80,15 @@ async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:
     """`agent/steer`: sends a message to a running session."""
     session = await named_session(server, params)
     return {"queued": session.steer(params["text"])}
+
+
+async def subagent_page_of(server: AgentServer, params: SubagentParams) -> wire.PageResult:
+    """`agent/subagents/page`: what the subagent of a call did."""
+    session = await named_session(server, params)
+    subagent = session.subagents.of_call(params["toolCallId"])
+    if subagent is None:
+        raise WrongRequest("No subagent was started by this call.")
+    return {"markdown": subagent_page(subagent)}
 
 
 async def cancel(server: AgentServer, params: SessionParams) -> None:

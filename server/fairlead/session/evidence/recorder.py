@@ -18,7 +18,7 @@ from fairlead.agent.meter import Account
 from fairlead.agent.model import Usage
 from fairlead.display import count_of
 from fairlead.plan import PlanningState
-from fairlead.plan.evidence import BEFORE, UNPLANNED, Record
+from fairlead.plan.evidence import BEFORE, UNPLANNED, Record, SubagentWork
 from fairlead.session.evidence.spending import SpentByDay, spent_now
 
 CHANGING_KINDS = ("edit", "delete", "move")
@@ -101,6 +101,11 @@ class Recorder:
             case _:
                 pass
 
+    def note_subagent(self, work: SubagentWork) -> None:
+        """Notes the current state of a subagent."""
+        _, step = self._calls.get(work.call_id, (None, self._step))
+        self._set_record(self.record.with_subagent(step, work))
+
     def add_account(self, account: Account) -> None:
         """Adds to the current step what requests outside of the runs have used."""
         if account.usage.tokens:
@@ -146,9 +151,10 @@ class Recorder:
             self._changes = self._commands = 0
         if event.server_call is not None:
             self._set_record(self.record.with_call(step, event.server_call))
-        if event.is_error:
+        has_merged = started.kind == "agent" and bool(event.paths)  # also if the subagent has failed then
+        if event.is_error and not has_merged:
             return
-        if started.kind in CHANGING_KINDS:
+        if started.kind in CHANGING_KINDS or has_merged:
             self._changes += 1
             self._set_record(self._with_files(step, [*(each.path for each in started.locations), *event.paths]))
         elif started.kind in READING_KINDS:

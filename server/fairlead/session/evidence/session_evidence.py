@@ -56,7 +56,7 @@ class SessionEvidence:
 
     def restore(self, state: SessionState) -> None:
         """Replaces the record and the file states with saved ones. Files may have changed since."""
-        self.recorder.record, self.recorder.inferred = state.record, state.inferred
+        self.recorder.record, self.recorder.inferred = state.record.interrupted(), state.inferred
         self.recorder.models, self.recorder.spent = state.models, state.spent
         self.known_files.restore(state.file_states, state.workspace_files, state.unseen_files)
 

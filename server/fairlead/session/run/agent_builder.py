@@ -10,8 +10,11 @@ from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.events import Event
 from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.limits import Budget, Limits
+from fairlead.agent.loop import Run
 from fairlead.agent.meter import Account, CostOf, Meter
+from fairlead.agent.model import Model
 from fairlead.agent.old_images import OldImages
+from fairlead.agent.outcome import Outcome
 from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
@@ -19,6 +22,7 @@ from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode, Tool
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Note, Part, Prompt
+from fairlead.models.factory import ModelChoice
 from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
@@ -32,8 +36,10 @@ from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_hook import FeedbackHook
 from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
+from fairlead.session.run.subagents import EXPLORER, WORKER, MainRun, SpareModels, Subagents, Worker, workspace_text
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
+from fairlead.session.subagent import SubagentLog
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.library import SkillLibrary
@@ -41,11 +47,13 @@ from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands
+from fairlead.tools.delegate import Delegate
+from fairlead.tools.explore import EXPLORES_WITH, Explore
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
 from fairlead.tools.skill import UseSkill
-from fairlead.tools.table import tool_table
+from fairlead.tools.table import tool_table, with_explore
 from fairlead.workspace.files import Files
 
 
@@ -65,15 +73,23 @@ class AgentBuilder:
     skills: SkillLibrary
     check_queue: CheckQueue
     editor: TimedEditor
-    publish: Callable[[Event], None]
+    publish: Callable[[Event | None], None]
+    """None: the proposals have changed, which has no event."""
+    subagents: SubagentLog
+    new_run_id: Callable[[], str]
+    execute: Callable[[Run, Sequence[Part]], Awaitable[Outcome]]
+    """Executes the run of a subagent."""
     selection: ModelSelection = BY_SETTINGS
     """The model that the user has chosen for the session. The next run uses it."""
     run_id: str = ""
     """The id of the latest run; set it before the others learn of the run."""
+    agent: str = ""
+    """The agent of the latest run, as in `RunTask`; set it before `begin_run`."""
 
     def __post_init__(self) -> None:
-        self._model = SessionModel(lambda: self.context.choose_model(self.selection), self.context.spare_model)
+        self._model = SessionModel(self._choose_model, self.context.spare_model)
         self._small_model = OpenedModel()
+        self._subagent_models = SpareModels()
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
@@ -96,6 +112,12 @@ class AgentBuilder:
         if choice is None:
             return None
         return SmallModel(self._small_model.open(choice), open_account(self._small_model.cost_of))
+
+    def _choose_model(self) -> ModelChoice:
+        """The model of the next run: that of its agent, if the agent's file names one that is known."""
+        agent = self.skills.found.agent_named(self.agent)
+        named = self.context.choose_named_model(self.selection, agent.model) if agent and agent.model else None
+        return named or self.context.choose_model(self.selection)
 
     def _emit(self, event: Event) -> None:
         """Publishes an event of the latest run."""
@@ -125,7 +147,6 @@ class AgentBuilder:
     def build(
         self,
         mode: Mode,
-        agent: str,
         checkpoint: int | None,
         count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
@@ -133,7 +154,6 @@ class AgentBuilder:
         """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
         Args:
-            agent: the name of an agent that a file describes; empty: none.
             checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
             count_prompts: returns a number that increases with each message from the user.
             take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
@@ -146,7 +166,7 @@ class AgentBuilder:
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
-        chosen = self.skills.found.agent_named(agent)
+        chosen = self.skills.found.agent_named(self.agent)
         checks = self._checks(commands, chosen.checks if chosen is not None else ())
         meter = Meter(self._model.cost_of, self._model.window, emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
@@ -159,11 +179,17 @@ class AgentBuilder:
             """Checks the proposals only in agent mode, and only while the run may continue."""
             return mode == "agent" and limits.reached is None and await self.code.check()
 
+        subagents = self._subagents(model, meter, limits)
         own_tools = tool_table(
             files, plan, commands, checks, self.code.queries, context.diagnostics, kept=self._kept, is_brief=is_brief
         )
+        if not is_brief:
+            own_tools = with_explore(own_tools, Explore(subagents.explore))
         if self.skills.has_any_for_model:
             own_tools["skill"] = UseSkill(self.skills)
+        agents = [each for each in self.skills.found.agents if each.is_for_model]
+        if agents and not is_brief:
+            own_tools["delegate"] = Delegate(agents, subagents.delegate)
         given = server_tools(
             ServerToolsContext(self.tool_servers, commands.gate, self._kept), self._model.window.limit or USUAL_WINDOW
         )
@@ -200,6 +226,75 @@ class AgentBuilder:
             checkpoint=checkpoint,
             recording=self._model.recording,
             mode=mode,
+        )
+
+    def _subagents(self, model: Model, meter: Meter, limits: Limits) -> Subagents:
+        """The subagents of a run with this model."""
+        loop = self.context.settings.loop
+        return Subagents(
+            MainRun(
+                files=self.files,
+                plan=self.plan,
+                publish=self.publish,
+                note_work=self.evidence.recorder.note_subagent,
+                new_id=self.new_run_id,
+                execute=self.execute,
+                model=model,
+                meter=meter,
+                limits=limits,
+                max_repeats=loop.max_repeats,
+                max_idle_rounds=loop.max_idle_rounds,
+                stopped=self._stopped,
+                log=self.subagents,
+                kept=self._kept,
+                models=self._subagent_models,
+                explorer=self._explorer,
+                worker=self._worker,
+            )
+        )
+
+    def _explorer(self, files: Files) -> Worker:
+        context = self.context
+        commands = self.commands.tools()
+        own = tool_table(
+            files,
+            self.plan,
+            commands,
+            self._checks(commands),
+            self.code.queries,
+            context.diagnostics,
+            kept=self._kept,
+        )
+        if self.skills.has_any_for_model:
+            own["skill"] = UseSkill(self.skills)
+        return Worker(
+            EXPLORER.format(workspace=workspace_text(files.roots)),
+            {name: tool for name, tool in own.items() if name in EXPLORES_WITH},
+            context.choose_small_model(self.selection) or context.choose_model(self.selection),
+        )
+
+    def _worker(self, agent: AgentFile, files: Files) -> Worker:
+        """What an agent in a file works with. The language servers do not know its edits, so it does not ask them."""
+        session_commands = self.commands.of_fork(files)
+        commands = session_commands.tools()
+        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept)
+        if self.skills.has_any_for_model:
+            own["skill"] = UseSkill(self.skills)
+        given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
+        tools = {**own, **{tool.spec.name: tool for tool in given}}
+        del tools["todo"]
+        system = "".join(
+            (
+                WORKER.format(workspace=workspace_text(files.roots)),
+                NOTE if given else "",
+                self._rules.root_rules,
+                self.skills.list_for_model() if agent.may_use("skill") else "",
+                agent_prompt(agent),
+            )
+        )
+        choice = self.context.choose_named_model(self.selection, agent.model) if agent.model else None
+        return Worker(
+            system, _usable(tools, agent), choice or self.context.choose_model(self.selection), session_commands.aclose
         )
 
     async def begin_call(self) -> None:
@@ -307,6 +402,7 @@ class AgentBuilder:
         """Closes the connections of the models."""
         await self._model.aclose()
         await self._small_model.aclose()
+        await self._subagent_models.aclose()
 
 
 def _usable(tools: dict[str, Tool], agent: AgentFile | None) -> dict[str, Tool]:

@@ -99,6 +99,7 @@ class Runs:
         """
         on_begin()
         self._builder.run_id = self.main_id = self.new_id()
+        self._builder.agent = self.agent = self.agent if task.agent is None else task.agent
         if not stopped:
             try:
                 await self._builder.begin_run()
@@ -106,13 +107,12 @@ class Runs:
                 stopped = True
         checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self.mode = task.mode or self.mode
-        self.agent = self.agent if task.agent is None else task.agent
         plan = self._builder.plan
         self._unchanged = None if plan.snapshot().awaits_approval else plan.snapshot().revision
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
             plan.set_awaits_approval(self.mode == "plan")
         self._builder.apply_plan_settings()
-        agent = self._builder.build(self.mode, self.agent, checkpoint, lambda: self._prompt_count, self._take_feedback)
+        agent = self._builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
         current = asyncio.current_task()
         context: list[Part] = []
         if not stopped:

@@ -129,7 +129,7 @@ function parts(view: Exclude<EntryView, { kind: "answer" }>): Node[] {
 
 function toolPart(view: ToolView): HTMLElement {
   const open = view.place ? [placeLink(view.place, t("Open"), t("Open {0}", view.title))] : [];
-  if (view.body.text === "" && view.command.text === "" && !view.hasChanges)
+  if (view.body.text === "" && view.command.text === "" && !view.hasChanges && !view.isSubagent)
     return element("div", "line", toolHead(view), ...open);
   const output = preformatted(view.body.text, t("Output"));
   output.classList.add("output");
@@ -141,7 +141,8 @@ function toolPart(view: ToolView): HTMLElement {
   const rest = element("div", "rest", ...toolOmission(view));
   const result = view.body.text === "" ? [] : view.showsEnd ? [rest, output] : [output, rest];
   const changes = view.hasChanges ? [element("div", "changes")] : [];
-  const part = folded(toolHead(view), ...commandPart(view.command), ...changes, ...result);
+  const did = view.isSubagent ? [element("p", "", button(t("Show What It Did"), "showSubagent"))] : [];
+  const part = folded(toolHead(view), ...commandPart(view.command), ...changes, ...result, ...did);
   part.open = isFailed(view);
   return open.length > 0 ? element("div", "line", part, ...open) : part;
 }

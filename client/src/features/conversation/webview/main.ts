@@ -127,7 +127,7 @@ function onClick(event: MouseEvent): void {
     send({ kind: action === "copyCode" ? "copyText" : "insertText", text });
   } else if (action === "copy" && entry !== undefined) send({ kind: "copy", entry });
   else if (action === "rewind" && entry !== undefined) send({ kind: "rewind", entry });
-  else if (action === "showWhole" && entry !== undefined) send({ kind: "showWhole", entry });
+  else if ((action === "showWhole" || action === "showSubagent") && entry !== undefined) send({ kind: action, entry });
   else if ((action === "acceptChange" || action === "rejectChange") && entry !== undefined) {
     const { file = "", change = "" } = target.closest<HTMLElement>("[data-change]")?.dataset ?? {};
     send({ kind: "decide", entry, uri: file, change, isAccepted: action === "acceptChange" });

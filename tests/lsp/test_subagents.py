@@ -1,0 +1,292 @@
+"""Subagents over the wire: a real server process, and an API that answers each conversation by its own script."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+
+import pytest
+
+from lsp.restarts import kill
+from support.client import Client, Json
+from support.fake_api import Answer, Call, FakeApi, Request, Text, Turn, Wait
+from support.sandbox import needs_sandbox
+
+Script = dict[str, list[Any]]
+
+
+def answering(scripts: Script) -> Answer:
+    """Answers with the next turn for the task of a conversation. Requests of several come in any order."""
+
+    def answer(body: Json) -> Any:
+        first = body["messages"][0]["content"]
+        text = first if isinstance(first, str) else first[0]["text"]
+        return scripts[text].pop(0)
+
+    return answer
+
+
+def api_for(scripts: Script) -> FakeApi:
+    return FakeApi([answering(scripts)] * sum(map(len, scripts.values())))
+
+
+def explore(task: str, title: str = "", **more: str) -> Call:
+    return Call("explore", {"title": title or f"Look at {task}", "task": task, **more})
+
+
+def requests_for(api: FakeApi, task: str) -> list[Request]:
+    def first(request: Request) -> str:
+        content = request.body["messages"][0]["content"]
+        return content if isinstance(content, str) else content[0]["text"]
+
+    return [request for request in api.requests if request.body.get("messages") and first(request) == task]
+
+
+def results(request: Request) -> list[str]:
+    blocks = (block for message in request.body["messages"] for block in message["content"])
+    return [str(block["content"]) for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
+
+
+async def test_the_conversation_grows_only_by_the_report(connect: Callable[..., Client], workspace: Path) -> None:
+    """The subagent has its own instructions, and tools that change nothing."""
+    (workspace / "a.py").write_text("def greet():\n    return 'hello from a'\n")
+    scripts: Script = {
+        "Do it.": [Turn((explore("greet"),)), Turn((Text("Done."),))],
+        "greet": [
+            Turn((Call("search", {"pattern": "greet"}),)),
+            Turn((Call("read_file", {"path": "a.py"}), Call("write_file", {"path": "b.py", "content": "x"}))),
+            Turn((Text("greet is in a.py:1."),)),
+        ],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+    assert api.refusals == []
+    [_, last] = requests_for(api, "Do it.")
+    assert results(last) == ["greet is in a.py:1."]
+    assert "hello from a" not in str(last.body)
+    [first, _, third] = requests_for(api, "greet")
+    assert first.system.startswith("You are a subagent of Fairlead")
+    assert [tool["name"] for tool in first.body["tools"]] == ["read_file", "search", "list_files"]
+    assert "hello from a" in str(third.body)
+    assert "Unknown tool: write_file." in str(third.body)
+    assert opened["edits"]["files"] == []
+    shown = [(event["kind"], event.get("title")) for event in opened["transcript"] if event["kind"] == "tool_started"]
+    assert shown == [("tool_started", "Explore: Look at greet")]
+
+
+async def test_several_work_at_the_same_time(connect: Callable[..., Client], workspace: Path) -> None:
+    """None of the three answers before the others have asked."""
+    go = Signal()
+    names = ["one", "two", "three"]
+    scripts: Script = {
+        "Do it.": [Turn(tuple(map(explore, names))), Turn((Text("Done."),))],
+        **{name: [Wait(Turn((Text(f"Report of {name}."),)), go, 0)] for name in names},
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(api.wait_for_requests, 1 + len(names))
+            go.set()
+            await answer
+    [_, last] = requests_for(api, "Do it.")
+    assert results(last) == [f"Report of {name}." for name in names]
+
+
+WRITER = "---\ndescription: Writes.\n---\nWrite well.\n"
+
+
+PLAN = {"items": [{"id": "1", "content": "Write", "status": "in_progress", "activeForm": "Writing"}]}
+
+
+def write_agent(workspace: Path) -> None:
+    (workspace / ".claude/agents").mkdir(parents=True)
+    (workspace / ".claude/agents/writer.md").write_text(WRITER)
+
+
+def delegate(task: str, agent: str = "writer", **more: str) -> Call:
+    return Call("delegate", {"agent": agent, "title": f"Do {task}", "task": task, **more})
+
+
+async def test_what_agents_propose_at_the_same_time_is_merged(connect: Callable[..., Client], workspace: Path) -> None:
+    """In the order of the calls, under the step, with the call as author. Neither sees what the other proposes."""
+    write_agent(workspace)
+    (workspace / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+
+    def edits(old: str, new: str) -> list[Any]:
+        return [
+            Turn((Call("read_file", {"path": "a.txt"}),)),
+            Turn((Call("edit_file", {"path": "a.txt", "old_text": old, "new_text": new}),)),
+            Turn((Call("read_file", {"path": "a.txt"}),)),
+            Turn((Text(f"Wrote {new}."),)),
+        ]
+
+    scripts: Script = {
+        "Do it.": [
+            Turn((Call("todo", PLAN),)),
+            Turn((delegate("first"), delegate("last"))),
+            Turn((Call("read_file", {"path": "a.txt"}),)),
+            Turn((Text("Done."),)),
+        ],
+        "first": edits("one", "ONE"),
+        "last": edits("five", "FIVE"),
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+    assert api.refusals == []
+    [*_, last] = requests_for(api, "Do it.")
+    first_report, last_report = (text for text in results(last) if text.startswith("Wrote"))
+    assert first_report == "Wrote ONE.\nProposed for review: a.txt (+1 -1)."
+    assert last_report == "Wrote FIVE.\nProposed for review: a.txt (+1 -1)."
+    assert "ONE\n" in results(last)[-1]
+    assert "FIVE\n" in results(last)[-1]
+    [*_, seen] = requests_for(api, "last")
+    assert "ONE" not in str(seen.body)
+    assert seen.system.endswith("Write well.\n</agent>")
+    [file] = opened["edits"]["files"]
+    calls = [event["toolCallId"] for event in opened["transcript"] if event.get("name") == "delegate"]
+    assert [(hunk["itemId"], hunk["toolCallIds"]) for hunk in file["hunks"]] == [("1", [call]) for call in calls]
+
+
+async def test_a_change_of_the_same_lines_is_left_out_and_named(
+    connect: Callable[..., Client], workspace: Path
+) -> None:
+    """docs/faults.md 223: the second agent's other file is proposed all the same."""
+    write_agent(workspace)
+
+    def writes(text: str, *more: str) -> list[Any]:
+        calls = [Call("write_file", {"path": path, "content": text}) for path in ("a.txt", *more)]
+        return [Turn(tuple(calls)), Turn((Text("Wrote."),))]
+
+    scripts: Script = {
+        "Do it.": [Turn((delegate("first"),)), Turn((delegate("last"),)), Turn((Text("Done."),))],
+        "first": writes("first\n"),
+        "last": [Turn((Call("read_file", {"path": "a.txt"}),)), *writes("last\n", "b.txt")],
+    }
+    together: Script = {
+        **scripts,
+        "Do it.": [Turn((delegate("first"), delegate("last"))), Turn((Text("Done."),))],
+        "first": writes("first\n"),
+        "last": writes("last\n", "b.txt"),
+    }
+    for script, lost in ((scripts, False), (together, True)):
+        with api_for(script) as api:
+            async with connect(api) as client:
+                session_id = (await client.run())["sessionId"]
+                opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+        [*_, last] = requests_for(api, "Do it.")
+        assert ("Not proposed, so these changes are lost: a.txt" in results(last)[-1]) == lost
+        assert [file["uri"].rpartition("/")[2] for file in opened["edits"]["files"]] == ["a.txt", "b.txt"]
+
+
+@pytest.fixture
+def box() -> None:
+    """Skips the test if there is no sandbox."""
+    needs_sandbox()
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_command_of_an_agent_sees_its_edits_and_verifies_nothing(
+    connect: Callable[..., Client], workspace: Path
+) -> None:
+    """What the command changes is merged too."""
+    write_agent(workspace)
+    test = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self): pass\n"
+    scripts: Script = {
+        "Do it.": [Turn((Call("todo", PLAN),)), Turn((delegate("build"),)), Turn((Text("Done."),))],
+        "build": [
+            Turn((Call("write_file", {"path": "test_a.py", "content": test}),)),
+            Turn((Call("bash", {"command": "python3 -m unittest -q"}),)),
+            Turn((Call("bash", {"command": "cp test_a.py test_b.py"}),)),
+            Turn((Text("Built."),)),
+        ],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+    [*_, last] = requests_for(api, "Do it.")
+    assert results(last)[-1] == "Built.\nProposed for review: new test_a.py (+5 -0), new test_b.py (+5 -0)."
+    [item] = opened["plan"]["items"]
+    evidence = item["evidence"]
+    assert [Path(uri).name for uri in evidence["files"]] == ["test_a.py", "test_b.py"]
+    assert [(run["exitCode"], run["verifies"]) for run in evidence["commands"]] == [(0, False), (0, False)]
+    [work] = evidence["subagents"]
+    assert (work["title"], work["agent"], work["state"]) == ("Do build", "writer", "done")
+    assert 0 < work["tokens"] < evidence["tokens"]
+
+
+async def test_a_stop_ends_them_and_keeps_what_they_proposed(connect: Callable[..., Client], workspace: Path) -> None:
+    """docs/faults.md 224."""
+    write_agent(workspace)
+    go = Signal()
+    scripts: Script = {
+        "Do it.": [Turn((Call("todo", PLAN),)), Turn((delegate("write"), explore("look")))],
+        "write": [
+            Turn((Call("write_file", {"path": "a.txt", "content": "a"}),)),
+            Wait(Turn((Text("Wrote."),)), go, 0),
+        ],
+        "look": [Wait(Turn((Text("Looked."),)), go, 0)],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(api.wait_for_requests, 5)
+            session_id = (await client.event("run_started"))["sessionId"]
+            await client.request("agent/cancel", {"sessionId": session_id})
+            assert (await answer)["stopReason"] == "cancelled"
+            await client.until(lambda: (client.last("agent/edits") or {}).get("files"))
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+            go.set()
+    assert [file["uri"].rpartition("/")[2] for file in opened["edits"]["files"]] == ["a.txt"]
+    states = [work["state"] for work in opened["plan"]["items"][0]["evidence"]["subagents"]]
+    assert states == ["stopped", "stopped"]
+    ended = [event["text"] for event in opened["transcript"] if event["kind"] == "tool_finished"]
+    assert ended[-2:] == ["Stopped. It has not reported anything."] * 2
+
+
+async def test_a_kill_restores_all_of_them(connect: Callable[..., Client], workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 222: what they proposed is proposed, and each can go on with what it knew."""
+    write_agent(workspace)
+    go = Signal()
+    scripts: Script = {
+        "Do it.": [Turn((Call("todo", PLAN),)), Turn((delegate("write"), explore("look")))],
+        "write": [
+            Turn((Call("write_file", {"path": "a.txt", "content": "a"}),)),
+            Wait(Turn((Text("Wrote."),)), go, 0),
+        ],
+        "look": [
+            Turn((Call("list_files", {}),)),
+            Wait(Turn((Text("Looked."),)), go, 0),
+            Turn((Text("Looked on."),)),
+        ],
+    }
+    with api_for(scripts) as api:
+        async with connect(api, storage=tmp_path / "storage") as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(api.wait_for_requests, 6)
+            session_id = (await client.event("run_started"))["sessionId"]
+            await kill(client, answer)
+        go.set()
+        scripts["Do it."] += [
+            Turn((explore("Go on.", "Again", **{"continue": "Look at look"}),)),
+            Turn((Text("Done."),)),
+        ]
+        api.push(answering(scripts))
+        async with connect(api, storage=tmp_path / "storage") as client:
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+            assert [file["uri"].rpartition("/")[2] for file in opened["edits"]["files"]] == ["a.txt"]
+            works = opened["plan"]["items"][0]["evidence"]["subagents"]
+            assert [(work["title"], work["state"]) for work in works] == [
+                ("Do write", "interrupted"),
+                ("Look at look", "interrupted"),
+            ]
+            await client.request("agent/runTask", {"sessionId": session_id, "continue": "paused"})
+    last = api.requests[-1]
+    assert results(last)[-1] == "Looked on."
+    [*_, continued] = requests_for(api, "look")
+    assert "Go on." in str(continued.body["messages"][-1])
