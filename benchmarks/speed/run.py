@@ -43,6 +43,7 @@ import pending
 import sandbox
 import search
 import soak
+import subagents
 
 from fairlead.plan import TodoManager
 from fairlead.tools.todo import SPEC
@@ -261,7 +262,7 @@ def main() -> int:
         "plan": plan_cost,
         **{
             part.__name__: partial(part.main, figures, smallest)
-            for part in (pending, journal, sandbox, search, mcp_servers)
+            for part in (pending, journal, sandbox, search, mcp_servers, subagents)
         },
         **{part.__name__: partial(part.main, smallest) for part in (long_files, flood, checks, language_servers, soak)},
         "cached share": lambda: measure_uncached(figures, SMALLEST_ROUNDS if smallest else 50),

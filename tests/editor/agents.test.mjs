@@ -41,12 +41,20 @@ editorTest("an agent in a file is among the modes, and does the task", async ({ 
   await conversationSays(page, ["I only review."]);
 });
 
-editorTest("subagents are below their step, and what one did can be read", async ({ page }) => {
+editorTest("the conversation unfolds to the report and to what a subagent changed", async ({ page }) => {
   await page.webview().locator("select.mode").selectOption("agent");
   await page.webview().locator("textarea").fill("Greet the world.");
   await page.webview().locator("textarea").press("Enter");
   await conversationSays(page, ["Explore: Find the greeting", "writer: Write it", "The world is greeted."]);
+  await page.webview().locator("summary", { hasText: "writer: Write it" }).click();
+  await page.webview().locator(".change", { hasText: "hello, world" }).waitFor();
+  await conversationSays(page, ["It is written.", "Show What It Did"]);
+  await picture(page, "agents-conversation");
+});
+
+editorTest("subagents are below their step, and what one did can be read", async ({ page }) => {
   await page.showContainer("Fairlead");
+  await page.toggleRow(PLAN, "Greet the world");
   const rows = await page.rows(PLAN, (all) => all.some(({ label }) => label === "Write it"));
   const told = (label) => rows.find((row) => row.label === label)?.description;
   assert.match(told("Find the greeting"), /^explorer · reported/);
@@ -56,12 +64,4 @@ editorTest("subagents are below their step, and what one did can be read", async
   await page.until("the page", async () => (await page.tabs()).some(({ label }) => label.includes("Subagent.md")));
   await page.webview().locator("p", { hasText: "The greeting is in a.txt:1." }).waitFor();
   await picture(page, "agents-page");
-});
-
-editorTest("the conversation unfolds to the report and to what a subagent changed", async ({ page }) => {
-  await page.runCommand("Agent: Show Conversation");
-  await page.webview().locator("summary", { hasText: "writer: Write it" }).click();
-  await page.webview().locator(".change", { hasText: "hello, world" }).waitFor();
-  await conversationSays(page, ["It is written.", "Show What It Did"]);
-  await picture(page, "agents-conversation");
 });

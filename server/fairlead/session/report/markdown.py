@@ -2,6 +2,14 @@
 
 import re
 
+_SPECIAL = re.compile(r"[\\`*_\[\]#!|~>-]")
+"""What Markdown could read as more than a text. `ui/markdown.ts` sees to HTML and links."""
+
+
+def plain(text: str) -> str:
+    """A text as Markdown that shows it as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
 
 def code_span(text: str) -> str:
     """A text as Markdown code. Its fence is longer than any run of backticks in the text (CommonMark, "Code spans")."""

@@ -1,9 +1,8 @@
 """A page about the skills, commands and agents: what there is, who uses it, and what is wrong with their files."""
 
-import re
 from collections.abc import Sequence
 
-from fairlead.session.report.markdown import code_span
+from fairlead.session.report.markdown import code_span, plain
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import AGENT_FOLDERS, COMMAND_FOLDERS, SKILL_FOLDERS, FoundSkills
 from fairlead.skills.skill import Skill
@@ -14,10 +13,6 @@ TITLES = {
     (False, "skill"): "Your own skills",
     (False, "command"): "Your own commands",
 }
-
-
-_SPECIAL = re.compile(r"[\\`*_\[\]#!|~>-]")
-"""What Markdown could read as more than a text. `ui/markdown.ts` sees to HTML and links."""
 
 
 def skills_page(found: FoundSkills) -> str:
@@ -47,10 +42,10 @@ def _section(title: str, found: Sequence[Skill | AgentFile]) -> list[str]:
 def _item(skill: Skill) -> str:
     name = code_span(f"/{skill.name}" if skill.is_for_user else skill.name)
     # not as code, in which a page cannot show a <
-    hint = f" {_plain(skill.hint)}" if skill.hint else ""
+    hint = f" {plain(skill.hint)}" if skill.hint else ""
     users = "" if skill.is_for_model else " Only you use it." if skill.kind == "skill" else ""
     users = users if skill.is_for_user else " Only the agent uses it."
-    return f"- {name}{hint}: {_plain(skill.description)}{users} ({code_span(str(skill.path))})"
+    return f"- {name}{hint}: {plain(skill.description)}{users} ({code_span(str(skill.path))})"
 
 
 def _agent(agent: AgentFile) -> str:
@@ -58,9 +53,5 @@ def _agent(agent: AgentFile) -> str:
     without = f" It must not use: {', '.join(agent.without)}." if agent.without else ""
     users = "" if agent.is_for_model else " Only you choose it."
     users = users if agent.is_for_user else " Only the agent gives it work."
-    about = f"{_plain(agent.description)}{_plain(tools + without)}{users}"
+    about = f"{plain(agent.description)}{plain(tools + without)}{users}"
     return f"- {code_span(agent.name)}: {about} ({code_span(str(agent.path))})"
-
-
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)

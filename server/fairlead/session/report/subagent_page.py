@@ -7,7 +7,7 @@ from fairlead.agent.events import CommandEnded, Compacted, Text, ToolFinished, T
 from fairlead.display import count_of
 from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import SubagentState
-from fairlead.session.report.markdown import code_span
+from fairlead.session.report.markdown import code_span, plain
 from fairlead.session.subagent import Subagent
 
 STATES: dict[SubagentState, str] = {
@@ -24,7 +24,7 @@ def subagent_page(subagent: Subagent) -> str:
     """The page as Markdown."""
     work = subagent.work
     who = work.agent or "explore"
-    parts = [f"# {code_span(work.title)}", f"{code_span(who)} · {STATES[work.state]} · {_cost(work.tokens, work.cost)}"]
+    parts = [f"# {plain(work.title)}", f"{code_span(who)} · {STATES[work.state]}{_cost(work.tokens, work.cost)}"]
     prompts = (part.text for message in subagent.messages for part in message.parts if isinstance(part, Prompt))
     for text in prompts:
         parts += ["## Task", *_quoted(text)]
@@ -35,7 +35,7 @@ def subagent_page(subagent: Subagent) -> str:
 
 def _cost(tokens: int, cost: float | None) -> str:
     price = f", ${cost:.2f}" if cost else ""
-    return f"{count_of(tokens, 'token')}{price}"
+    return f" · {count_of(tokens, 'token')}{price}" if tokens else ""
 
 
 def _quoted(text: str) -> list[str]:

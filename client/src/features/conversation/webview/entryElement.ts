@@ -180,6 +180,7 @@ function updateTool(entry: HTMLElement, view: ToolView): boolean {
   const output = entry.querySelector<HTMLElement>(".output");
   const text = output?.firstChild;
   if (!output || !(text instanceof Text) || view.body.text === "") return false;
+  if (view.hasChanges !== (entry.querySelector(".changes") !== null)) return false;
   const head = toolHead(view);
   const drawnHead = entry.querySelector(".head");
   // a click on an element that is replaced before the button is released would not count
