@@ -12,7 +12,7 @@ from fairlead.__main__ import main
 from fairlead.code.queries import CodeQueries
 from fairlead.lsp.documents import Documents
 from fairlead.plan import TodoManager
-from fairlead.tools.table import tool_table
+from fairlead.tools.table import code_tools, tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from protocol.page import ROOT, Page, names, params, tables
@@ -41,7 +41,8 @@ async def test_the_table_lists_the_tools_and_their_inputs(tmp_path: Path) -> Non
     code = CodeQueries(files, LineServers(), lambda: None)
     (tmp_path / "a.x").touch()
     await code.update_can_answer()
-    tools = tool_table(files, TodoManager(), commands, own_checks(files, commands), code)
+    tools = tool_table(files, TodoManager(), commands, own_checks(files, commands))
+    tools |= code_tools(files, commands.gate, code)
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` accepts its list under another name too, so its schema does not require it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}
