@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeApproval } from "../src/ui/approvalTexts";
+import { hostRuleProblem } from "../src/features/questions/hostRules";
 import { toolRuleProblem } from "../src/features/questions/toolRules";
 import type { ApproveParams } from "../src/wire/protocol";
 import { params } from "./goldens";
@@ -116,4 +117,53 @@ test("a rule for calls has the form of the setting, and matches the tool", () =>
     assert.match(toolRuleProblem(rule, call) ?? "", /^Write server__tool/, rule);
   for (const rule of ["db__put", "other__get_rows", "db__get_row?", "d.__get_rows"])
     assert.match(toolRuleProblem(rule, call) ?? "", /does not match get_rows of db/, rule);
+});
+
+test("a page is asked with its host and its whole URL; a row shows only a short one", () => {
+  const page = params<ApproveParams>("approve.params.web");
+  const texts = describeApproval(page, relative);
+  const url = "http://example.com:8080/%E5%95%8F%E5%80%99?q=1";
+  assert.equal(
+    texts.message,
+    `Fetch “${url}” from example.com:8080? Another page redirects to it. The connection is not encrypted.`,
+  );
+  assert.equal(texts.rowLabel, `Allow: ${url}`);
+  assert.equal(texts.subject, url);
+  assert.deepEqual(titles(page), [
+    "Allow Once",
+    "Allow for This Session",
+    "Always Allow...",
+    "Reject",
+    "Reject Because...",
+  ]);
+  const long = { ...page, command: `${url}${"x".repeat(400)}` };
+  const { rowLabel, isBrief, message, details } = describeApproval(long, relative);
+  assert.deepEqual([rowLabel, isBrief, message], ["Fetch a page from example.com:8080?", false, undefined]);
+  assert.ok(details.startsWith(long.command));
+  assert.equal(describeApproval({ ...page, command: "http://a/[x](command:y)" }, relative).message, undefined);
+});
+
+test("a rule for a host must match it", () => {
+  for (const [rule, host, fits] of [
+    ["example.com", "example.com", true],
+    [" EXAMPLE.com ", "example.com", true],
+    ["*.example.com", "docs.example.com", true],
+    ["*.example.com", "example.com", false],
+    ["*.example.com", "badexample.com", false],
+    ["example.com", "docs.example.com", false],
+    ["example.com", "example.com:8080", false],
+    ["example.com:8080", "example.com:8080", true],
+    ["*", "example.com:8080", true],
+    ["*:8080", "example.com:8080", true],
+    ["*:8080", "example.com", false],
+    ["[::1]:8080", "[::1]:8080", true],
+    ["[::1]", "[::1]", true],
+  ] as const)
+    assert.equal(
+      hostRuleProblem(rule, host),
+      fits ? undefined : `This rule does not match ${host}.`,
+      `${rule} ${host}`,
+    );
+  for (const rule of ["", "https://example.com", "example.com/path", "ex*.com", "a b"])
+    assert.match(hostRuleProblem(rule, "example.com") ?? "", /^Write a host/);
 });

@@ -20,6 +20,7 @@ _COLOR = re.compile(r"\x1b\[[0-9;:]*m")
 # characters that are printable according to Unicode, but draw nothing, so that a text looks like a different one;
 # without the variation selectors, which emoji need
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_VARIATION = re.compile("[\\ufe00-\\ufe0f\\U000e0100-\\U000e01ef]")
 # the start of a terminal sequence, at the end of a text whose next part may contain the rest
 UNFINISHED_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,60}[ -/]{0,4}|[\]PX^_][^\x07\x1b\n]{0,200}\x1b?|[ -/]{0,4})\Z")
 
@@ -54,6 +55,25 @@ def escape_invisible(text: str) -> str:
     spaces of other widths, and the printable ones that draw nothing.
     """
     return "".join(c if c in "\n\t" or (c.isprintable() and c not in _BLANK) else _escape(c) for c in text)
+
+
+def without_invisible(text: str) -> str:
+    """Removes what `escape_invisible` escapes, and variation selectors. Other spaces become spaces, and CRLF LF.
+
+    For texts of strangers that only the model reads: it could read escapes too. Some emoji fall into their parts.
+    """
+    text = without_sequences(text).replace("\r\n", "\n")
+    return text if text.isascii() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t\r":
+        return character
+    if _VARIATION.match(character):
+        return ""
+    if character.isprintable() and character not in _BLANK:
+        return character
+    return " " if character.isspace() or character in "\u2800\u3164" else ""
 
 
 def _escape(character: str) -> str:

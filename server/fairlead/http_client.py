@@ -5,7 +5,7 @@ import ipaddress
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass
+from urllib.request import getproxies, proxy_bypass
 
 PIECE = 16_000
 """A response is read and decoded in pieces of at most this size, and other work can run between them."""
@@ -40,3 +40,13 @@ def without_proxy(url: str) -> dict[str, None]:
     if not (is_loopback(host) or proxy_bypass(host)):
         return {}
     return {f"all://[{host}]" if ":" in host else f"all://{host}": None}
+
+
+def proxy_of(url: str) -> str | None:
+    """The user's proxy for a URL, from the environment or the system; None: there is none for it."""
+    parts = urlsplit(url)
+    if without_proxy(url):
+        return None
+    proxies = getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    return None if not found else found if "://" in found else f"http://{found}"

@@ -38,6 +38,7 @@ async def test_l2_the_model_gets_the_documented_tools(connect: Connect, workspac
         assert tools["write_file"] == ["path", "content"]
         assert tools["edit_file"] == ["path", "old_text", "new_text"]
         assert tools["todo"] == ["items", "reason"]
+        assert tools["fetch"] == ["url", "start"]
         assert {"search", "list_files", "ask_user", "explore", "code", "rename_symbol", "apply_fix"} <= set(tools)
         texts = json.dumps([body["system"], body["tools"]])
         assert len(texts.replace(json.dumps(str(workspace))[1:-1], "/workspace")) < 9216

@@ -69,7 +69,7 @@ async def test_the_conversation_grows_only_by_the_report(connect: Callable[..., 
     assert "hello from a" not in str(last.body)
     [first, _, third] = requests_for(api, "greet")
     assert first.system.startswith("You are a subagent of Fairlead")
-    assert [tool["name"] for tool in first.body["tools"]] == ["read_file", "search", "list_files"]
+    assert [tool["name"] for tool in first.body["tools"]] == ["read_file", "search", "list_files", "fetch"]
     assert "hello from a" in str(third.body)
     assert "Unknown tool: write_file." in str(third.body)
     assert opened["edits"]["files"] == []

@@ -9,6 +9,7 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    FetchPage,
     InstallServer,
     RunCommand,
     StartServer,
@@ -75,6 +76,13 @@ CHANGED_TOOLS = ApprovalRequest(
     None,
     UseChangedTools("筆記", "- Reads a note.\n+ Deletes a note.", "digest"),
     (Sentence("The tool server {0} has changed its tools.", "筆記"),),
+)
+A_PAGE = ApprovalRequest(
+    SESSION,
+    CALL,
+    FetchPage("example.com:8080", "http://example.com:8080/%E5%95%8F%E5%80%99?q=1", True, True),
+    (Sentence("Another page redirects to it."), Sentence("The connection is not encrypted.")),
+    ("example.com:8080",),
 )
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
@@ -188,12 +196,12 @@ async def approvals() -> list[Golden]:
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
     of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS)
-    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools):
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools, A_PAGE):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
     [(asked, params), *others, (message, question)] = client.sent
-    kinds = ("secret", "confirmation", "tool", "toolServer", "remoteServer", "installServer", "changedTools")
+    kinds = ("secret", "confirmation", "tool", "toolServer", "remoteServer", "installServer", "changedTools", "web")
     return [
         Golden("approve.params", asked, "server-to-client", "params", params),
         *(

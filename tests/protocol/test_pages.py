@@ -14,7 +14,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.plan import TodoManager
 from fairlead.tools.delegate import Delegate
 from fairlead.tools.explore import Explore
-from fairlead.tools.table import tool_table, with_explore
+from fairlead.tools.table import code_tools, tool_table
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 from protocol.page import ROOT, Page, names, params, tables
@@ -47,8 +47,8 @@ async def test_the_table_lists_the_tools_and_their_inputs(tmp_path: Path) -> Non
     async def start(*_: object) -> str:
         return ""
 
-    own = with_explore(tool_table(files, TodoManager(), commands, own_checks(files, commands), code), Explore(start))
-    tools = {**own, "delegate": Delegate([], start)}
+    tools = tool_table(files, TodoManager(), commands, own_checks(files, commands))
+    tools |= {"explore": Explore(start), **code_tools(files, commands.gate, code), "delegate": Delegate([], start)}
     schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
     # `todo` accepts its list under another name too, so its schema does not require it (P1)
     needed = {name: schema.get("required", ["items"] if name == "todo" else []) for name, schema in schemas.items()}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ class Reply:
         self._writer.write(data)
         await self._writer.drain()
 
+    async def hold(self) -> None:
+        """Waits until the client leaves."""
+        await self._writer.wait_closed()
+
     def break_off(self) -> None:
         self._writer.transport.abort()
 
@@ -76,10 +81,10 @@ Answer = Callable[[Request, Reply], Awaitable[None]]
 
 
 class HttpServer:
-    """An HTTP server with one function for all requests."""
+    """An HTTP server with one function for all requests, over TLS if there is a context for it."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer, tls: ssl.SSLContext | None = None) -> None:
+        self._answer, self._tls = answer, tls
         self.requests: list[Request] = []
         self.port = 0
         self._server: asyncio.Server | None = None
@@ -91,7 +96,7 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listens, on the same port as before if it has been stopped."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:

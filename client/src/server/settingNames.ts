@@ -43,6 +43,10 @@ export const SERVER_SETTINGS = [
   "mcpServers",
   "tools.allow",
   "tools.deny",
+  "web.allow",
+  "web.deny",
+  "web.privateHosts",
+  "web.searchUrl",
   "approvals",
   "saveAfterAccept",
 ];

@@ -1,5 +1,5 @@
-// The texts of an approval: for a command that the agent wants to run, a file that needs the user's consent, or what a
-// tool server is to do. Pure.
+// The texts of an approval: for a command that the agent wants to run, a file that needs the user's consent, what a tool
+// server is to do, or a page of the web. Pure.
 
 import { t } from "@vscode/l10n";
 import type { ApproveParams } from "../wire/protocol";
@@ -60,6 +60,8 @@ const CONFIRM_CHOICES: readonly Choice[] = [
  * several lines.
  */
 const MAX_MESSAGE_LENGTH = 300;
+/** The maximum length of a URL that a row shows, in characters. */
+const MAX_ROW_URL = 100;
 
 /** Returns the texts of an approval. `relative` converts a URI to a path for display. */
 export function describeApproval(approval: ApproveParams, relative: (uri: string) => string): ApprovalTexts {
@@ -74,6 +76,8 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
       return describeServer(approval, SERVER_QUESTIONS.install);
     case "changedTools":
       return describeChangedTools(approval);
+    case "web":
+      return describePage(approval);
     default:
       return describeCommand(approval);
   }
@@ -176,6 +180,29 @@ function describeChangedTools({ command, server, reasonTexts }: ApproveParams): 
     details: [...reasons, what].join("\n\n"),
     reasons,
     choices: LASTING,
+  };
+}
+
+/** A page of the web. Its `command` is the URL, its `server` the host. */
+function describePage({ command, server, reasonTexts, rules }: ApproveParams): ApprovalTexts {
+  const reasons = reasonTexts.map(titleText);
+  const [url, host] = [lineText(command ?? ""), lineText(server ?? "")];
+  const question = t("Fetch a page from {0}?", host);
+  const whole = t("Fetch “{0}” from {1}?", url, host);
+  const isShort = url.length <= MAX_ROW_URL;
+  return {
+    subject: url,
+    place: "",
+    rowLabel: isShort ? t("Allow: {0}", url) : question,
+    screenReaderLabel: whole,
+    isBrief: isShort,
+    cardTitle: question,
+    message: briefly([whole, ...reasons].join(" ")),
+    showTitle: t("Show Full Address"),
+    dialogTitle: question,
+    details: [url, ...reasons].join("\n\n"),
+    reasons,
+    choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
   };
 }
 

@@ -390,23 +390,23 @@ export interface ApproveParams {
   readonly toolCallId: string | null;
   /**
    * `tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-   * installed. `changedTools`: its tools have changed. For the last three, `allow_once` holds until the server, its
-   * package or its tools change.
+   * installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. For the three about
+   * tool servers, `allow_once` holds until the server, its package or its tools change.
    */
-  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools";
+  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools" | "web";
   /** Where it runs; `null` if nothing starts on this machine. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
    * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
    * the tool and the arguments in several lines. For `toolServer`, the command line, or the address if `mode` is
-   * `null`. For `changedTools`, the difference. `null` for `file`.
+   * `null`. For `changedTools`, the difference. For `web`, the URL. `null` for `file`.
    */
   readonly command: string | null;
   /** The path of the folder in which it runs; `null` if `mode` is. */
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;
-  /** The name of the tool server; `null` for `command` and `file`. */
+  /** The name of the tool server; for `web`, the host, with an unusual port. `null` for `command` and `file`. */
   readonly server: string | null;
   /** The tool that is called; `null` for everything but `tool`. */
   readonly tool: string | null;
@@ -416,7 +416,8 @@ export interface ApproveParams {
   readonly reasonTexts: readonly Title[];
   /**
    * The rules with which this command, and no other one, would run without asking. `[]`: none can. Of the setting
-   * `bash.allow`, or of `tools.allow` for the kind `tool`, where the rule allows other calls of the tool too.
+   * `bash.allow`, or of `tools.allow` for the kind `tool`, where the rule allows other calls of the tool too, or of
+   * `web.allow` for the kind `web`, where it allows the host.
    */
   readonly rules: readonly string[];
 }

@@ -23,8 +23,9 @@ export interface EvidenceCommand {
   readonly withoutChanges: boolean;
 }
 
-/** A call of a tool of a tool server for a step. */
+/** A call of a tool of a tool server for a step, or a request to the web. */
 export interface EvidenceCall {
+  /** The host of a request to the web, with the port if it is unusual. */
   readonly server: string;
   readonly tool: string;
   readonly toolCallId: string;
@@ -34,7 +35,7 @@ export interface EvidenceCall {
   readonly seconds: number;
   /** It can have effects outside of the workspace, which nobody reviews. */
   readonly effectsOutside: boolean;
-  /** As JSON on one line, cut; `""` if it has no effects outside. */
+  /** As JSON on one line, cut; `""` for a tool server's call without effects outside. */
   readonly arguments: string;
 }
 

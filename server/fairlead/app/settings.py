@@ -9,6 +9,7 @@ from typing import Any, cast, get_origin, get_type_hints
 
 from fairlead.app.endpoint_settings import read_endpoints
 from fairlead.app.language_server_settings import read_language_servers
+from fairlead.gate.host_rules import HostRule
 from fairlead.gate.tool_rules import ToolRule
 from fairlead.json_reader import WrongValue, names_of, read
 from fairlead.json_values import is_list, is_object
@@ -17,6 +18,7 @@ from fairlead.shell.command_line.rules import Rule
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
 from fairlead.tool_servers.read_definitions import read_servers
+from fairlead.web.search import read_template
 from fairlead.workspace import secrets
 
 DEFAULTS = Settings()
@@ -139,6 +141,10 @@ def _tool_rule(text: str) -> str:
     return ToolRule.parse(text).text
 
 
+def _host_rule(text: str) -> str:
+    return HostRule.parse(text).text
+
+
 def _service(text: str) -> str:
     return str(Service.parse(text))
 
@@ -162,12 +168,24 @@ _LIST_READERS = {
     "secrets.allow": secrets.read_pattern,
     "tools.allow": _tool_rule,
     "tools.deny": _tool_rule,
+    "web.allow": _host_rule,
+    "web.deny": _host_rule,
+    "web.privateHosts": _service,
 }
 """How the texts of a list are read, by the setting's name. All other lists contain command rules."""
 
 
+_TEXT_READERS = {"web.searchUrl": read_template}
+"""How single texts are read that cannot be any text, by the setting's name."""
+
+
 def _read_value(name: str, wanted: Any, value: Any, path: str) -> Any:
     found = read(wanted, value, path)
+    if path in _TEXT_READERS:
+        try:
+            return _TEXT_READERS[path](found)
+        except ValueError as error:
+            raise WrongValue(path, str(error)) from error
     least = MINIMUM.get(name, 0)
     if isinstance(found, int | float) and found < least:
         raise WrongValue(path, f"must be at least {least}")

@@ -19,6 +19,11 @@ CALL_OPTIONS = (
     Option("s", "for this session", "call it, and do not ask about calls of this tool again"),
     Option("n", "no", "do not call it; you can give the agent a reason"),
 )
+WEB_OPTIONS = (
+    Option("y", "yes, once", "fetch it, this once"),
+    Option("s", "for this session", "fetch it, and do not ask about this host again"),
+    Option("n", "no", "do not fetch it; you can give the agent a reason"),
+)
 SERVER_OPTIONS = (
     Option("y", "yes", "allow it, and do not ask again until it changes"),
     Option("n", "no", "do not allow it"),
@@ -38,7 +43,9 @@ CONFIRM_OPTIONS = (
     Option("n", "no", "do not change this file"),
 )
 CANNOT_ASK = "This run cannot ask the user. `fairlead run --allow-commands` runs commands without asking."
+CANNOT_ASK_WEB = "This run cannot ask the user. The setting web.allow allows hosts."
 CANNOT_ASK_OTHER = "This run cannot ask the user."
+REFUSALS = {"command": CANNOT_ASK, "web": CANNOT_ASK_WEB}
 HEADLINES = {
     "command": "The agent wants to run a command:",
     "file": "This file needs your confirmation:",
@@ -46,6 +53,7 @@ HEADLINES = {
     "toolServer": "A tool server wants to start:",
     "installServer": "The package of a tool server is to be installed:",
     "changedTools": "A tool server has changed its tools:",
+    "web": "The agent wants to fetch a page from {server}:",
 }
 QUESTIONS = {
     "command": ("  Run it?", OPTIONS),
@@ -54,6 +62,7 @@ QUESTIONS = {
     "toolServer": ("  Start it?", SERVER_OPTIONS),
     "installServer": ("  Install it?", SERVER_OPTIONS),
     "changedTools": ("  Allow the changed tools?", SERVER_OPTIONS),
+    "web": ("  Fetch it?", WEB_OPTIONS),
 }
 STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
@@ -83,7 +92,7 @@ class Approvals:
         if self._allow and is_command:
             return {"option": "allow_once"}
         if not self._attended:
-            return {"option": "reject", "reason": CANNOT_ASK if is_command else CANNOT_ASK_OTHER}
+            return {"option": "reject", "reason": REFUSALS.get(params["kind"], CANNOT_ASK_OTHER)}
         async with self._one_at_a_time:
             with self._display.without_status():
                 return await self._ask(params)
@@ -145,7 +154,8 @@ class Approvals:
     def _request_lines(self, params: dict[str, Any]) -> list[Text]:
         """What the question is about, where it runs, and the reasons for asking."""
         console, width, marks = self._display.console, self._display.width, self._display.marks
-        lines = [Text(), Text(f"  {HEADLINES[params['kind']]}", style="bold yellow")]
+        headline = HEADLINES[params["kind"]].format(server=escape_to_one_line(params["server"] or ""))
+        lines = [Text(), Text(f"  {headline}", style="bold yellow")]
         what = params["command"] or file_path(params["uri"] or "") or params["uri"]
         lines += wrap(Text(escape_invisible(str(what)), style="bold"), console, width, indent=4)
         if params["cwd"] is not None:

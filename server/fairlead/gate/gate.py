@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fairlead.display import end_sentence
 from fairlead.errors import ToolError
+from fairlead.gate.host_rules import HostPolicy
 from fairlead.gate.named_files import digest, named_files
 from fairlead.gate.request import (
     Action,
     ApprovalRequest,
     AskingEditor,
     CallTool,
+    FetchPage,
     InstallServer,
     RunCommand,
     StartProgram,
@@ -27,6 +29,7 @@ from fairlead.shell.network import proxies
 ASKS_AGAIN = Sentence("An answer holds once: only bash can tell which files it names, and they may change.")
 DENIED = "Not run: the user's settings do not allow this command."
 CALL_DENIED = "Not called: the user's settings do not allow this call ({rule})."
+HOST_DENIED = "Not fetched: the user's settings do not allow {host} ({rule})."
 
 
 class NotAllowed(ToolError):
@@ -39,6 +42,7 @@ class Gate:
     Args:
         policy: returns the user's current settings about commands.
         tool_policy: returns those about calls of tool servers.
+        host_policy: returns those about hosts of the web.
     """
 
     def __init__(
@@ -47,8 +51,10 @@ class Gate:
         editor: AskingEditor,
         policy: Callable[[], Policy],
         tool_policy: Callable[[], ToolPolicy] = ToolPolicy,
+        host_policy: Callable[[], HostPolicy] = HostPolicy,
     ) -> None:
-        self.session_id, self.editor, self._policy, self._tool_policy = session_id, editor, policy, tool_policy
+        self.session_id, self.editor = session_id, editor
+        self._policy, self._tool_policy, self._host_policy = policy, tool_policy, host_policy
         self._allowed: set[bytes] = set()
 
     async def check(self, action: Action, call_id: str | None = None, reasons: Sequence[str] = ()) -> None:
@@ -81,6 +87,10 @@ class Gate:
             if _may_call(action, self._tool_policy()):
                 return
             reasons, rules = [*reasons, *_about_call(action)], (rule_for(action.server, action.tool),)
+        elif isinstance(action, FetchPage):
+            if _may_fetch(action, self._host_policy()):
+                return
+            reasons, rules = [*reasons, *_about_page(action)], (action.host,)
         key = await _key(action)
         if key in self._allowed:
             return
@@ -133,15 +143,39 @@ def _about_call(call: CallTool) -> Iterator[str]:
         yield Sentence("It can have effects outside of the workspace, which are not proposed for review.")
 
 
+def _may_fetch(page: FetchPage, policy: HostPolicy) -> bool:
+    """Whether a request needs no question.
+
+    Raises:
+        NotAllowed: a rule denies it.
+    """
+    for rule in policy.deny:
+        if rule.matches(page.host):
+            raise NotAllowed(HOST_DENIED.format(host=page.host, rule=rule.text))
+    return any(rule.matches(page.host) and (rule.is_exact or not page.is_long) for rule in policy.allow)
+
+
+def _about_page(page: FetchPage) -> Iterator[str]:
+    if page.is_redirect:
+        yield Sentence("Another page redirects to it.")
+    if page.is_long:
+        yield Sentence("The address is long. Read it: it can carry data of your project to {0}.", page.host)
+    if page.is_exposed:
+        yield Sentence("The connection is not encrypted.")
+
+
 async def _key(action: Action) -> bytes | None:
     """Identifies what the user allows for the session. None: an answer holds once.
 
     A call is identified by its tool, and by its arguments only if the server says that it may destroy something. A
-    command is also identified by its environment and, outside of the sandbox, by the content of the files that it
-    names, which only bash can tell for some command lines.
+    request to the web is identified by its host, and by the whole URL only if that is long. A command is also
+    identified by its environment and, outside of the sandbox, by the content of the files that it names, which only
+    bash can tell for some command lines.
     """
     if isinstance(action, CallTool) and not action.is_destructive:
         return digest(action.server, action.tool, action.digest)
+    if isinstance(action, FetchPage) and not action.is_long:
+        return digest(FetchPage, action.host)
     if not isinstance(action, RunCommand):
         return digest(action)
     files = await asyncio.to_thread(named_files, action.command, action.cwd) if action.where == "workspace" else []

@@ -10,6 +10,9 @@ from fairlead.shell.layer import Where
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.workspace.editor import Editor
 
+MAX_QUIET_URL = 200
+"""How long a URL may be, in characters, to be fetched because its host is allowed. A name can carry something too."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunCommand:
@@ -100,6 +103,31 @@ class CallTool:
         return "\n".join((f"{self.server}: {self.tool}", *lines))
 
 
+@dataclass(frozen=True, slots=True)
+class FetchPage:
+    """A request to a host of the web. What the user allows for the session is the host."""
+
+    refusal: ClassVar[str] = "Not fetched: the user did not allow {action.host}.{reason}"
+    host: str
+    """With the port if it is unusual."""
+    url: str
+    """What is asked for, with all that it says to the host."""
+    is_exposed: bool
+    """Whether everyone on the way can read and change it: it is not encrypted, and leads out of the user's network."""
+    is_redirect: bool
+    """Whether another page led to it."""
+
+    @property
+    def command(self) -> str:
+        """The URL, for the user."""
+        return self.url
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it can carry much to the host."""
+        return len(self.url) > MAX_QUIET_URL
+
+
 def _readable(value: Any) -> str:
     if isinstance(value, str) and "\n" in value:
         return "\n" + "\n".join(f"  {line}" for line in value.split("\n"))
@@ -134,6 +162,7 @@ Action = (
     | InstallServer
     | UseChangedTools
     | CallTool
+    | FetchPage
     | UseSecretFile
     | ChangeProtectedFile
 )
@@ -151,7 +180,7 @@ class ApprovalRequest:
     reasons: Sequence[str] = ()
     """Why the user is asked, the most important reason first."""
     rules: Sequence[str] = ()
-    """The allow rules with which this command or call would run without asking; empty if none can."""
+    """The allow rules with which this command, call or request would run without asking; empty if none can."""
 
 
 @dataclass(frozen=True, slots=True)

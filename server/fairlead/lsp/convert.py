@@ -14,6 +14,7 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    FetchPage,
     InstallServer,
     RunCommand,
     StartProgram,
@@ -210,7 +211,7 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
 
 
 _APPROVAL_KINDS: dict[
-    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web"]
 ] = {
     RunCommand: "command",
     StartProgram: "command",
@@ -218,6 +219,7 @@ _APPROVAL_KINDS: dict[
     InstallServer: "installServer",
     UseChangedTools: "changedTools",
     CallTool: "tool",
+    FetchPage: "web",
     UseSecretFile: "file",
     ChangeProtectedFile: "file",
 }
@@ -236,14 +238,18 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
         "command": None if isinstance(action, UseSecretFile | ChangeProtectedFile) else action.command,
         "cwd": str(runs.cwd) if runs and runs.where else None,
         "uri": file.path.as_uri() if file else None,
-        "server": action.server
-        if isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool)
-        else None,
+        "server": _server_of(action),
         "tool": action.tool if isinstance(action, CallTool) else None,
         "reasons": list(request.reasons),
         "reasonTexts": list(map(wire_sentence, request.reasons)),
         "rules": list(request.rules),
     }
+
+
+def _server_of(action: Action) -> str | None:
+    if isinstance(action, FetchPage):
+        return action.host
+    return action.server if isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool) else None
 
 
 def wire_phrase(phrase: Phrase) -> wire.TitleWire:

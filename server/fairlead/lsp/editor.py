@@ -14,6 +14,7 @@ from fairlead.gate.request import (
     ApprovalOption,
     ApprovalRequest,
     CallTool,
+    FetchPage,
     InstallServer,
     RunCommand,
     StartProgram,
@@ -208,6 +209,8 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons, action = "\n".join(request.reasons), request.action
     if isinstance(action, RunCommand | StartProgram):
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
+    elif isinstance(action, FetchPage):
+        question = f"Fetch this from {action.host}?\n\n{action.url}"
     elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool):
         question = f"Allow this?\n\n{action.command}"
     else:

@@ -81,10 +81,11 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class ServerCall:
-    """A call of a tool of a tool server (docs/mcp.md)."""
+    """A call of a tool of a tool server (docs/mcp.md), or a request to the web (docs/web.md)."""
 
     call_id: str
     server: str
+    """The host of a request to the web, with the port if it is unusual."""
     tool: str
     outcome: Literal["answered", "failed", "unknown"]
     """`failed`: the server answered with an error or ended. `unknown`: it was cancelled, or not answered in time."""
@@ -93,7 +94,7 @@ class ServerCall:
     has_effects_outside: bool
     """Whether it can have effects outside of the workspace, which nobody reviews."""
     arguments: str = ""
-    """As JSON on one line, and cut; empty if it has no effects outside."""
+    """As JSON on one line, and cut; empty for a tool server's call without effects outside."""
 
 
 SubagentState = Literal["running", "done", "stopped", "failed", "interrupted"]

@@ -55,6 +55,7 @@ from fairlead.session.store.writer import JournalWriter
 from fairlead.session.subagent import Subagent, SubagentLog, evidence_of
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.tool_servers import StatusSender, ToolServersWorkspace, tool_policy
+from fairlead.session.web import host_policy
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
@@ -103,6 +104,7 @@ class Session:
             self.editor,
             lambda: self.commands.policy(),  # noqa: PLW0108  they are made below
             lambda: tool_policy(context.settings),
+            lambda: host_policy(context.settings),
         )
         self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)

@@ -74,6 +74,20 @@ class ToolsSettings:
 
 
 @dataclass(frozen=True)
+class WebSettings:
+    """The settings `web.*`: which hosts the agent asks without asking the user, and what it may reach."""
+
+    allow: tuple[str, ...] = ()
+    """Valid rules (gate/host_rules.py)."""
+    deny: tuple[str, ...] = ()
+    """As `allow`. They take precedence over it."""
+    private_hosts: tuple[str, ...] = ()
+    """The services (shell/network.py) of this machine and the user's networks that the agent may ask."""
+    search_url: str = ""
+    """The URL of a search server, with a place for the query (web/search.py); empty: there is none."""
+
+
+@dataclass(frozen=True)
 class CheckSettings:
     """The settings `check.*`: when checks run, and how long searches with checks or for new errors may take."""
 
@@ -166,6 +180,7 @@ class Settings:
     mcp_servers: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     """The user's tool servers by name."""
     tools: ToolsSettings = field(default_factory=ToolsSettings)
+    web: WebSettings = field(default_factory=WebSettings)
     approvals: Literal["ask", "sandboxed"] = "sandboxed"
     """`sandboxed`: commands in the sandbox without network run without asking. `ask`: only those of `bash.allow` do."""
     save_after_accept: bool = True

@@ -435,11 +435,11 @@ class ApproveParams(TypedDict):
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks, or a tool server that no call has started."""
-    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web"]
     """`tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-    installed. `changedTools`: its tools have changed.
+    installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched.
 
-    For the last three, `allow_once` holds until the server, its package or its tools change.
+    For the three about tool servers, `allow_once` holds until the server, its package or its tools change.
     """
     mode: Literal["sandboxed", "workspace"] | None
     """Where it runs; `null` if nothing starts on this machine."""
@@ -447,14 +447,14 @@ class ApproveParams(TypedDict):
     """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
 
     For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line, or the
-    address if `mode` is `null`. For `changedTools`, the difference. `null` for `file`.
+    address if `mode` is `null`. For `changedTools`, the difference. For `web`, the URL. `null` for `file`.
     """
     cwd: str | None
     """The path of the folder in which it runs; `null` if `mode` is."""
     uri: str | None
     """The file; `null` for everything else."""
     server: str | None
-    """The name of the tool server; `null` for `command` and `file`."""
+    """The name of the tool server; for `web`, the host, with an unusual port. `null` for `command` and `file`."""
     tool: str | None
     """The tool that is called; `null` for everything but `tool`."""
     reasons: list[str]
@@ -465,7 +465,7 @@ class ApproveParams(TypedDict):
     """The rules with which this command, and no other one, would run without asking. `[]`: none can.
 
     Of the setting `bash.allow`, or of `tools.allow` for the kind `tool`, where the rule allows other calls of the tool
-    too.
+    too, or of `web.allow` for the kind `web`, where it allows the host.
     """
 
 

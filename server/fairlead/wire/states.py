@@ -29,9 +29,10 @@ class EvidenceCommandWire(TypedDict):
 
 
 class EvidenceCallWire(TypedDict):
-    """A call of a tool of a tool server for a step."""
+    """A call of a tool of a tool server for a step, or a request to the web."""
 
     server: str
+    """The host of a request to the web, with the port if it is unusual."""
     tool: str
     toolCallId: str
     outcome: Literal["answered", "failed", "unknown"]
@@ -41,7 +42,7 @@ class EvidenceCallWire(TypedDict):
     effectsOutside: bool
     """It can have effects outside of the workspace, which nobody reviews."""
     arguments: str
-    """As JSON on one line, cut; `""` if it has no effects outside."""
+    """As JSON on one line, cut; `""` for a tool server's call without effects outside."""
 
 
 class EvidenceSubagentWire(TypedDict):

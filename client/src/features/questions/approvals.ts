@@ -9,11 +9,15 @@ import { sessionName } from "../../ui/sessionTexts";
 import type { ApproveParams, ApproveResult, TryRuleParams, TryRuleResult } from "../../wire/protocol";
 import type { Store } from "../../state/store";
 import { isOwnAccept, type Answer } from "../../state/waiting";
+import { hostRuleProblem } from "./hostRules";
 import { toolRuleProblem } from "./toolRules";
 import { askForText, showBriefly, showWarning, type CheckedText } from "../../ui/show";
 
 /** How long a question has been there before a key may be its answer, in milliseconds. */
 const READING_TIME = 500;
+
+/** The settings with the rules that allow something always, apart from commands. */
+const SETTINGS: Partial<Record<ApproveParams["kind"], string>> = { tool: "tools.allow", web: "web.allow" };
 
 export class Approvals {
   private readonly pending = new Map<ApproveParams, { decide: (result: ApproveResult) => void; since: number }>();
@@ -78,7 +82,7 @@ export class Approvals {
       saved.push(rule.trim());
     }
     const settings = vscode.workspace.getConfiguration("fairlead");
-    const setting = approval.kind === "tool" ? "tools.allow" : "bash.allow";
+    const setting = SETTINGS[approval.kind] ?? "bash.allow";
     const rules = new Set([...settings.get<string[]>(setting, []), ...saved]);
     await settings.update(setting, [...rules], vscode.ConfigurationTarget.Global);
     this.decide(approval, { option: "allow_once" });
@@ -87,6 +91,13 @@ export class Approvals {
 
   /** Checks what the user makes of a proposed rule. The rule that is proposed for a command is the command itself. */
   private async check(approval: ApproveParams, proposed: string, rule: string): Promise<CheckedText> {
+    if (approval.kind === "web") {
+      const problem = hostRuleProblem(rule, approval.server ?? "");
+      const message = t(
+        "Pages of hosts that match this are fetched without asking in all sessions. *.example.com stands for all sub-domains.",
+      );
+      return { message: problem ?? message, isProblem: problem !== undefined };
+    }
     if (approval.kind !== "tool")
       return checkedRule(await this.tryRule({ rule, command: proposed, mode: approval.mode ?? "workspace" }));
     const problem = toolRuleProblem(rule, approval);

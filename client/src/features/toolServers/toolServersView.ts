@@ -60,7 +60,9 @@ export class ToolServersView extends StoreTree<ToolServerNode> {
   protected rows(node: ToolServerNode | undefined): ToolServerNode[] {
     if (node) return node.kind === "server" ? toolNodes(node) : [];
     const { active, toolServers } = this.store;
-    const asked = new Set(active?.approvals.filter(({ kind }) => kind !== "tool").map(({ server }) => server));
+    const asked = new Set(
+      active?.approvals.filter(({ kind }) => kind !== "tool" && kind !== "web").map(({ server }) => server),
+    );
     return serverNodes(toolServers.of(active?.id) ?? [], relative, asked);
   }
 

@@ -72,6 +72,7 @@ def _text(params: dict[str, Any]) -> str:
     verbs = {
         "file": "use this file",
         "tool": "call this",
+        "web": "fetch this page of the web",
         "toolServer": f"start this{where}",
         "changedTools": "use these changed tools",
         "installServer": "install this",

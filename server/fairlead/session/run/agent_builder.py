@@ -41,6 +41,7 @@ from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
 from fairlead.session.subagent import SubagentLog
 from fairlead.session.timed_editor import TimedEditor
+from fairlead.session.web import private_services
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
@@ -53,7 +54,9 @@ from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
 from fairlead.tools.skill import UseSkill
-from fairlead.tools.table import tool_table, with_explore
+from fairlead.tools.table import code_tools, tool_table
+from fairlead.tools.web_context import WebContext
+from fairlead.tools.web_search import WebSearch
 from fairlead.workspace.files import Files
 
 
@@ -94,6 +97,7 @@ class AgentBuilder:
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
         self._kept = KeptResults(self.skills.read)
+        self._web = WebContext(self.commands.gate, lambda: private_services(self.context.settings))
         self._prompt_context = PromptContext(
             self.files, self.context.diagnostics, self.tool_servers.read, self._kept, self.skills, self._emit
         )
@@ -180,11 +184,12 @@ class AgentBuilder:
             return mode == "agent" and limits.reached is None and await self.code.check()
 
         subagents = self._subagents(model, meter, limits)
-        own_tools = tool_table(
-            files, plan, commands, checks, self.code.queries, context.diagnostics, kept=self._kept, is_brief=is_brief
-        )
+        own_tools = tool_table(files, plan, commands, checks, kept=self._kept, web=self._web, is_brief=is_brief)
         if not is_brief:
-            own_tools = with_explore(own_tools, Explore(subagents.explore))
+            own_tools["explore"] = Explore(subagents.explore)
+            own_tools |= code_tools(files, commands.gate, self.code.queries, context.diagnostics)
+        if settings.web.search_url and not is_brief:
+            own_tools["web_search"] = WebSearch(self._web, settings.web.search_url)
         if self.skills.has_any_for_model:
             own_tools["skill"] = UseSkill(self.skills)
         agents = [each for each in self.skills.found.agents if each.is_for_model]
@@ -256,15 +261,10 @@ class AgentBuilder:
     def _explorer(self, files: Files) -> Worker:
         context = self.context
         commands = self.commands.tools()
-        own = tool_table(
-            files,
-            self.plan,
-            commands,
-            self._checks(commands),
-            self.code.queries,
-            context.diagnostics,
-            kept=self._kept,
-        )
+        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
+        own |= code_tools(files, commands.gate, self.code.queries, context.diagnostics)
+        if context.settings.web.search_url:
+            own["web_search"] = WebSearch(self._web, context.settings.web.search_url)
         if self.skills.has_any_for_model:
             own["skill"] = UseSkill(self.skills)
         return Worker(
@@ -277,7 +277,9 @@ class AgentBuilder:
         """What an agent in a file works with. The language servers do not know its edits, so it does not ask them."""
         session_commands = self.commands.of_fork(files)
         commands = session_commands.tools()
-        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept)
+        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
+        if self.context.settings.web.search_url:
+            own["web_search"] = WebSearch(self._web, self.context.settings.web.search_url)
         if self.skills.has_any_for_model:
             own["skill"] = UseSkill(self.skills)
         given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
@@ -321,7 +323,8 @@ class AgentBuilder:
             current = plan.snapshot().current
             return current.id if current else None
 
-        own = tool_table(files, plan, commands, checks, self.code.queries, self.context.diagnostics, kept=self._kept)
+        own = tool_table(files, plan, commands, checks, kept=self._kept, web=self._web)
+        own |= code_tools(files, commands.gate, self.code.queries, self.context.diagnostics)
         given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
         more = [*given, RunCheck(checks, self._known_checks)]
         dispatcher = Dispatcher(
