@@ -31,7 +31,15 @@ import { ModelPicker } from "./server/modelPicker";
 import { Notices } from "./features/questions/notices";
 import { Checks } from "./features/plan/checks";
 import { PlanEdits } from "./features/plan/planEdits";
-import type { CommandNode, FileNode, PlanNode, RunningNode, StepNode, WaitingNode } from "./features/plan/planNodes";
+import type {
+  CommandNode,
+  FileNode,
+  PlanNode,
+  RunningNode,
+  StepNode,
+  SubagentNode,
+  WaitingNode,
+} from "./features/plan/planNodes";
 import { PlanView } from "./features/plan/planView";
 import { Pages } from "./features/sessions/pages";
 import { Prompts } from "./features/sessions/prompt";
@@ -317,6 +325,8 @@ export function activate(context: vscode.ExtensionContext): void {
       terminals.show(node);
     },
     showSubagent: (call: { sessionId: string; callId: string }) => pages.showSubagent(call),
+    stopSubagent: (node: SubagentNode) => sessions.stopSubagent(node),
+    tellSubagent: (node: SubagentNode) => sessions.tellSubagent(node),
     stopCommand: (node: RunningNode) => terminals.stop(node),
     rewordStep: (step: StepNode) => planEdits.reword(step),
     rewordFocused: () => planView.withFocused((step) => planEdits.reword(step)),

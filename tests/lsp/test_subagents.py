@@ -290,3 +290,34 @@ async def test_a_kill_restores_all_of_them(connect: Callable[..., Client], works
     assert results(last)[-1] == "Looked on."
     [*_, continued] = requests_for(api, "look")
     assert "Go on." in str(continued.body["messages"][-1])
+
+
+async def test_a_message_and_a_stop_reach_one_of_them(connect: Callable[..., Client], workspace: Path) -> None:
+    """The other one and the run go on. What is not working anymore gets neither."""
+    go = Signal()
+    scripts: Script = {
+        "Do it.": [Turn((explore("one"), explore("two"))), Turn((Text("Done."),))],
+        "one": [Wait(Turn((Text("First."),)), go, 0), Turn((Text("With tests."),))],
+        "two": [Wait(Turn((Text("Never."),)), Signal(), 0)],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(api.wait_for_requests, 3)
+            calls = [await client.event("tool_started", title=f"Explore: Look at {name}") for name in ("one", "two")]
+            one, two = ({"sessionId": call["sessionId"], "toolCallId": call["toolCallId"]} for call in calls)
+            assert await client.request("agent/steer", {**one, "text": "Look at the tests too."}) == {"queued": 1}
+            await client.request("agent/subagents/stop", two)
+            go.set()
+            assert (await answer)["stopReason"] == "end_turn"
+            error = await client.error("agent/subagents/stop", one)
+            assert error.message == "This subagent is not working anymore."
+            page = (await client.request("agent/subagents/page", one))["markdown"]
+    [_, told] = requests_for(api, "one")
+    assert "Look at the tests too." in str(told.body["messages"][-1])
+    [_, last] = requests_for(api, "Do it.")
+    first, second = results(last)
+    assert first == "With tests."
+    assert "The user stopped this subagent." in second
+    assert "> Look at the tests too." in page
+    assert page.index("First.") < page.index("> Look at the tests too.") < page.index("With tests.")

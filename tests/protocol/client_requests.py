@@ -125,6 +125,7 @@ def requests() -> Iterator[Golden]:
     yield _answers("sessions.former.result", wire.FORMER_FOLDERS, former)
     yield _answers("sessions.rewind.result", wire.REWIND_SESSION, rewound)
     yield _asks("steer.params", wire.STEER, {"sessionId": SESSION, "text": "用您好 (say it politely)"})
+    yield _asks("steer.params.subagent", wire.STEER, {"sessionId": SESSION, "toolCallId": "toolu_07", "text": "用您好"})
     yield _answers("steer.result", wire.STEER, {"queued": 1})
     yield _asks("runTask.params", wire.RUN_TASK, {"prompt": "翻譯問候語 👋"})
     whole = {
@@ -290,6 +291,8 @@ def _skills() -> Iterator[Golden]:
 def _subagents() -> Iterator[Golden]:
     call = {"sessionId": SESSION, "toolCallId": "toolu_07"}
     yield _asks("subagents.page.params", wire.SUBAGENT_PAGE, call)
+    yield _asks("subagents.stop.params", wire.STOP_SUBAGENT, call)
+    yield _answers("subagents.stop.result", wire.STOP_SUBAGENT, None)
     yield _answers("subagents.page.result", wire.SUBAGENT_PAGE, {"markdown": "# 找出問候語\n"})
 
 

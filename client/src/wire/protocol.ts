@@ -55,6 +55,7 @@ export const method = {
   skillsList: "agent/skills/list",
   skillsPage: "agent/skills/page",
   subagentPage: "agent/subagents/page",
+  stopSubagent: "agent/subagents/stop",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -781,6 +782,8 @@ export interface CallToolParams {
 export interface SteerParams {
   readonly sessionId: string;
   readonly text: string;
+  /** The call of the subagent that reads the text. Without it, the main run does. */
+  readonly toolCallId?: string;
 }
 
 export interface SubagentParams {
@@ -1379,6 +1382,7 @@ export interface ClientRequests {
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/skills/page": { params: NoParams; result: PageResult };
   readonly "agent/subagents/page": { params: SubagentParams; result: PageResult };
+  readonly "agent/subagents/stop": { params: SubagentParams; result: null };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

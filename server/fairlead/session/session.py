@@ -52,7 +52,7 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.journal import Journal
 from fairlead.session.store.repair import repaired
 from fairlead.session.store.writer import JournalWriter
-from fairlead.session.subagent import Subagent, SubagentLog, evidence_of
+from fairlead.session.subagent import RunningSubagent, Subagent, SubagentLog, evidence_of
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.tool_servers import StatusSender, ToolServersWorkspace, tool_policy
 from fairlead.session.web import host_policy
@@ -332,6 +332,30 @@ class Session:
         queued, event = self.runs.steer(text.strip())
         self.publish(event)
         return queued
+
+    def steer_subagent(self, call_id: str, text: str) -> int:
+        """Queues a message to the subagent of a call, as `steer`.
+
+        Raises:
+            WrongRequest: the text is empty or too long.
+            RequestRefused: the subagent does not work.
+        """
+        check_prompt(text)
+        return self._working(call_id).add_user_message(text.strip())
+
+    def stop_subagent(self, call_id: str) -> None:
+        """Stops the subagent of a call. The agent learns of it, and goes on.
+
+        Raises:
+            RequestRefused: the subagent does not work.
+        """
+        self._working(call_id).stop()
+
+    def _working(self, call_id: str) -> RunningSubagent:
+        subagent = self.subagents.working(call_id)
+        if subagent is None:
+            raise RequestRefused("This subagent is not working anymore.")
+        return subagent
 
     def rename(self, title: str) -> None:
         """Gives the session the user's title, which the small model does not replace.

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fairlead.agent.events import CommandEnded, Event, RunFinished, StopReason, ToolStarted, UsageReported
+from fairlead.agent.events import CommandEnded, Event, RunFinished, Steered, StopReason, ToolStarted, UsageReported
 from fairlead.edits.changeset import Changeset
-from fairlead.messages.history import History
-from fairlead.messages.parts import Message
+from fairlead.messages.history import History, clean_text
+from fairlead.messages.parts import Message, Note, Prompt
 from fairlead.plan.evidence import SubagentState, SubagentWork
 from fairlead.session.conversation import Conversation, Entry
 from fairlead.workspace.files import Files
@@ -46,8 +46,23 @@ class RunningSubagent:
     """Its files."""
     history: History = field(default_factory=History)
     conversation: Conversation = field(default_factory=Conversation)
+    said: list[str] = field(default_factory=list[str])
+    """The user's messages that it has not read yet."""
+    stop: Callable[[], object] = lambda: None
+    """Stops it at the user's request."""
     is_merged: bool = False
     """Whether its proposals are those of the session, too."""
+
+    def add_user_message(self, text: str) -> int:
+        """Queues a message. Returns how many are queued."""
+        self.said.append(text)
+        self.conversation.note(Steered(text, run_id=self.run_id))
+        return len(self.said)
+
+    def take_said(self) -> list[Prompt | Note]:
+        """The messages that it has not read yet, which count as read then."""
+        said, self.said = self.said, []
+        return [Prompt(clean_text(text), while_working=True) for text in said]
 
     def note(self, event: Event) -> None:
         """Takes an event of its run."""
@@ -119,6 +134,10 @@ class SubagentLog:
     def running(self, run_id: str | None) -> RunningSubagent | None:
         """The subagent with this run, while it works; None if the run is another one."""
         return self._running.get(run_id) if run_id is not None else None
+
+    def working(self, call_id: str) -> RunningSubagent | None:
+        """The one that a call started, while it works."""
+        return next((each for each in self._running.values() if each.work.call_id == call_id), None)
 
     def ended(self, title: str) -> Subagent | None:
         """The last one with this title that has ended."""

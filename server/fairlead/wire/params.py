@@ -282,6 +282,8 @@ class CallToolParams(TypedDict):
 class SteerParams(TypedDict):
     sessionId: str
     text: str
+    toolCallId: NotRequired[str]
+    """The call of the subagent that reads the text. Without it, the main run does."""
 
 
 class SubagentParams(TypedDict):

@@ -62,6 +62,8 @@ export interface SubagentNode {
   readonly kind: "subagent";
   readonly sessionId: string;
   readonly callId: string;
+  readonly title: string;
+  readonly isWorking: boolean;
   readonly row: PlanRow;
 }
 
@@ -207,6 +209,8 @@ export function childNodes(session: Session, node: PlanNode, relative: (uri: str
       kind: "subagent",
       sessionId: session.id,
       callId: work.toolCallId,
+      title: work.title,
+      isWorking: work.state === "running",
       row: subagentRow(node.row.id, work),
     })),
     ...(node.kind === "item" ? node.running.map(runningNode) : []),

@@ -97,7 +97,7 @@ export class PlanView extends StoreTree<PlanNode> {
         return planItem(node.row);
       case "subagent": {
         const item = planItem(node.row);
-        item.contextValue = "subagent";
+        item.contextValue = node.isWorking ? "workingSubagent" : "subagent";
         item.command = { command: "fairlead.showSubagent", title: t("Show What It Did"), arguments: [node] };
         return item;
       }

@@ -7,6 +7,7 @@ import { method, type OpenedSession } from "../../wire/protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
+import type { SubagentNode } from "../plan/planNodes";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
@@ -79,6 +80,24 @@ export class Sessions implements vscode.Disposable {
     const queued = await orShowWarning(() => this.server.request(method.steer, params));
     if (queued) showBriefly(t("Message queued."));
     return queued !== undefined;
+  }
+
+  /** Asks for a message to a subagent, and sends it. */
+  async tellSubagent({ sessionId, callId, title }: SubagentNode): Promise<void> {
+    const texts = {
+      title: t("Agent: Tell Subagent (“{0}”)", title),
+      prompt: t("The agent reads this after its current action."),
+      placeholder: t("What should the agent know?"),
+    };
+    const text = await askForText(texts, { ignoreFocusOut: true });
+    if (text === undefined || text.trim() === "") return;
+    const params = { sessionId, text, toolCallId: callId };
+    if (await orShowWarning(() => this.server.request(method.steer, params))) showBriefly(t("Message queued."));
+  }
+
+  /** Stops a subagent. The run goes on. */
+  async stopSubagent({ sessionId, callId }: SubagentNode): Promise<void> {
+    await orShowWarning(() => this.server.request(method.stopSubagent, { sessionId, toolCallId: callId }));
   }
 
   /** Lets the user find a session by its title or state, and shows it. */

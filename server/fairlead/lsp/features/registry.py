@@ -62,6 +62,7 @@ REQUESTS: dict[str, Handler] = {
     wire.SKILLS_LIST: skills.list_skills,
     wire.SKILLS_PAGE: skills.page,
     wire.SUBAGENT_PAGE: runs.subagent_page_of,
+    wire.STOP_SUBAGENT: runs.stop_subagent,
     wire.TOOL_SERVERS_LIST: tool_servers.list_servers,
     wire.TOOL_SERVERS_RESTART: tool_servers.restart,
     wire.TOOL_SERVERS_OFFERS: tool_servers.list_offers,

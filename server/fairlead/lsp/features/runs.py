@@ -77,8 +77,10 @@ async def call_tool(server: AgentServer, params: CallToolParams) -> wire.CallToo
 
 
 async def steer(server: AgentServer, params: SteerParams) -> wire.SteerResult:
-    """`agent/steer`: sends a message to a running session."""
+    """`agent/steer`: sends a message to a running session, or to one of its subagents."""
     session = await named_session(server, params)
+    if call_id := params.get("toolCallId"):
+        return {"queued": session.steer_subagent(call_id, params["text"])}
     return {"queued": session.steer(params["text"])}
 
 
@@ -89,6 +91,11 @@ async def subagent_page_of(server: AgentServer, params: SubagentParams) -> wire.
     if subagent is None:
         raise WrongRequest("No subagent was started by this call.")
     return {"markdown": subagent_page(subagent)}
+
+
+async def stop_subagent(server: AgentServer, params: SubagentParams) -> None:
+    """`agent/subagents/stop`: stops the subagent of a call. The run goes on."""
+    (await named_session(server, params)).stop_subagent(params["toolCallId"])
 
 
 async def cancel(server: AgentServer, params: SessionParams) -> None:
