@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from fairlead.errors import ToolError
 from fairlead.gate.host_rules import HostPolicy, HostRule
+from fairlead.gate.request import ApprovalAnswer, ApprovalRequest
 from tool_servers.remote import HttpServer, Reply, Request, http_server
 from tools.stand_ins import ScriptedUser
 from web.site import Names, Page, Site, Visitor, site
@@ -155,6 +156,30 @@ async def test_a_page_cannot_end_the_tags_around_it() -> None:
         assert result.lower().count("</untrusted") == 1
         assert result.endswith("</untrusted>")
         assert result.startswith(f'<untrusted source="http://a.example:{server.port}/%22%3E">\nTitle: ')
+
+
+async def test_a_stop_during_the_question_about_a_redirect_says_what_was_sent() -> None:
+    class Waiting(ScriptedUser):
+        """Allows the first request, and does not answer about the second."""
+
+        async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+            answer = await super().approve(request)
+            if len(self.asked) > 1:
+                asked.set()
+                await asyncio.Event().wait()
+            return answer
+
+    asked = asyncio.Event()
+    async with site() as server:
+        server.pages["/"] = Page(status=302, headers={"location": f"http://b.example:{server.port}/"})
+        visitor = Visitor(server, Waiting("allow_once"))
+        fetching = asyncio.create_task(visitor.fetch("http://a.example:{port}/"))
+        await asked.wait()
+        fetching.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await fetching
+        said = visitor.calls[0].result_when_stopped()
+        assert said == f"Cancelled while the user was asked; only http://a.example:{server.port}/ was asked."
 
 
 async def test_the_evidence_has_the_urls() -> None:
