@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,8 @@ async def test_a_harmless_redirect_is_followed_and_asked(status: int) -> None:
 @attacks("answers")
 async def test_an_answer_that_cannot_be_read_is_an_error(attack: Attack) -> None:
     """F-web-4: neither the memory nor the time of the machine is used up, and the model reads why."""
+    if "grows" in attack and sys.platform != "linux":
+        pytest.skip("only Linux limits the memory of a program; its time is limited everywhere")
     async with site() as server:
         server.pages["/"] = page_of(attack)
         said = await refusal(Visitor(server), attack, "http://a.example:{port}/")
