@@ -33,7 +33,7 @@ def check(case: Case, text: str) -> None:
 
 @cases("hidden")
 def test_text_that_a_reader_would_not_see_is_left_out(case: Case) -> None:
-    """F-web-6: neither in the body of a page nor in its main part."""
+    """docs/faults.md 230: neither in the body of a page nor in its main part."""
     for html in (case["html"], f"<!doctype html><main><h1>Title</h1>{case['html']}</main>"):
         assert "SECRET" not in text_of(html)
 
@@ -45,14 +45,14 @@ def test_similar_text_that_is_seen_is_read(case: Case) -> None:
 
 @cases("characters", "readable")
 def test_a_page_becomes_markdown(case: Case) -> None:
-    """F-web-6: without invisible characters. Links are absolute, and nothing but text and links stays."""
+    """docs/faults.md 230: without invisible characters. Links are absolute, and nothing but text and links stays."""
     html = case["html"] + case.get("repeats", "") * case.get("times", 0) + case.get("after", "")
     check(case, read_page(html.encode(), URL, "", is_html=True)[1])
 
 
 @cases("charsets")
 def test_a_page_is_read_in_its_charset(case: Case) -> None:
-    """F-web-7: what the server claims can only choose among the charsets of the web."""
+    """docs/faults.md 231: what the server claims can only choose among the charsets of the web."""
     check(case, read_page(case["bytes"].encode("latin-1"), URL, case["charset"], is_html=True)[1])
 
 

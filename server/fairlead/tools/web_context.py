@@ -59,7 +59,8 @@ class WebContext:
             nonlocal began
             is_exposed = target.scheme == "http" and target.service not in private
             page = FetchPage(target.name, target.url, is_exposed, is_redirect=bool(asked))
-            call.progress = "Cancelled while the user was asked; nothing was sent."
+            sent = f"only {asked[-1]} was asked" if asked else "nothing was sent"
+            call.progress = f"Cancelled while the user was asked; {sent}."
             async with self._question:  # a second request to a host uses the answer to the first
                 await self.gate.check(page, call.id)
             call.progress = "Cancelled while the server was asked."
