@@ -106,7 +106,7 @@ async def test_a_redirect_is_checked_as_a_url_of_its_own(attack: Attack) -> None
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_harmless_redirect_is_followed_and_asked(status: int) -> None:
-    """docs/faults.md 227: another host is another question, and the result names the page that answered. Cookies are not sent."""
+    """docs/faults.md 227: another host is another question, and the result names the page that answered. No cookies."""
     async with site() as server:
         server.pages["/start"] = Page(
             status=status,
