@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from fairlead.agent.events import Event, ToolFinished, ToolStarted
-from fairlead.agent.hooks import Hook, Refusal
+from fairlead.agent.interceptors import Interceptor, Refusal
 from fairlead.agent.prompts import NOT_IN_MODE, NOT_REACHED
 from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
@@ -42,7 +42,7 @@ class Dispatcher:
     """Finds each call's tool in a table and runs it (docs/plan.md L2)."""
 
     tools: Mapping[str, Tool]
-    hooks: Sequence[Hook]
+    interceptors: Sequence[Interceptor]
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
     """Returns the id of the plan item in progress; None if there is none."""
@@ -115,8 +115,8 @@ class Dispatcher:
 
     async def _start(self, call: Call, *, has_read_result: bool) -> _Started:
         tool, refusal = self.tools.get(call.name), None
-        for hook in self.hooks:
-            refusal = refusal or await hook.before_call(call, tool, has_read_result)
+        for interceptor in self.interceptors:
+            refusal = refusal or await interceptor.before_call(call, tool, has_read_result)
         running = RunningCall(
             call.id,
             self.current_item(),
@@ -159,8 +159,8 @@ class Dispatcher:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         if isinstance(work, asyncio.Task):
-            for hook in self.hooks:
-                await hook.after_call(call, running, "" if is_error else text)
+            for interceptor in self.interceptors:
+                await interceptor.after_call(call, running, "" if is_error else text)
         images = () if is_error else tuple(running.images)
         return Result(call.id, clean_text(text), is_error, images, running.plan_update)
 

@@ -7,7 +7,7 @@ from the user, and after a warning that the user rejected the same change before
 import re
 from collections.abc import Callable, Hashable, Sequence
 
-from fairlead.agent.hooks import Hook, Refusal, RunEnded
+from fairlead.agent.interceptors import Interceptor, Refusal, RunEnded
 from fairlead.agent.outcome import REDIRECT, Ending
 from fairlead.agent.prompts import LOOPING_CALL, REPEATED_CALL
 from fairlead.agent.tool import Repeat, RunningCall, Tool
@@ -20,7 +20,7 @@ from fairlead.sentences import Sentence
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:[mµn]?s|sec(?:ond)?s?|min(?:ute)?s?)\b|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?")
 
 
-class RepeatGuard(Hook):
+class RepeatGuard(Interceptor):
     """Refuses a call that directly follows an identical one and cannot have another result.
 
     Calls are not identical if the change token has changed in between, apart from the changes that the call made.
@@ -86,7 +86,7 @@ class RepeatGuard(Hook):
             raise RunEnded(Ending("loop", f"Paused: {reason}. {REDIRECT}"))
 
 
-class IdleGuard(Hook):
+class IdleGuard(Interceptor):
     """Counts rounds without progress, and rounds in which all calls fail with the same error.
 
     A round is idle if the change token is the same as after the round before, no call polled (`RunningCall.polls`), and

@@ -30,7 +30,7 @@ from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.feedback_hook import FeedbackHook
+from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
 from fairlead.session.run.prompt import RunTask, proposals_note, system_prompt
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
@@ -179,12 +179,12 @@ class AgentBuilder:
             plan=plan,
             history=self.history,
             emit=emit,
-            hooks=[
+            interceptors=[
                 limits,
                 OldImages(self.history, model.capabilities.images, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
-                FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
+                FeedbackInterceptor(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
                 Reminder(plan, emit, counts_only=mode == "ask"),
             ],
             meter=meter,
@@ -226,7 +226,7 @@ class AgentBuilder:
         more = [*given, RunCheck(checks, self._known_checks)]
         dispatcher = Dispatcher(
             tools={**own, **{tool.spec.name: tool for tool in more}},
-            hooks=(),
+            interceptors=(),
             emit=emit,
             current_item=current_item,
             already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before

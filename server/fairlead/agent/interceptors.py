@@ -1,6 +1,6 @@
-"""Hooks: what acts at the boundaries of a run beside the loop's own work (`loop.py`).
+"""Interceptors: what acts at the boundaries of a run beside the loop's own work (`loop.py`).
 
-A run calls its hooks in order. What a hook must remember, such as a count, it keeps itself; a run has hooks of its own.
+A run calls its interceptors in order. What one must remember, such as a count, it keeps itself. No two runs share one.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class RunEnded(Exception):
         self.ending = ending
 
 
-class Hook:
+class Interceptor:
     """Does nothing at each boundary; a subclass overrides those at which it acts.
 
     Each method may raise RunEnded.
