@@ -61,17 +61,17 @@ class RepeatGuard(Interceptor):
             return None
         return Refusal(REPEATED_CALL, Sentence("Not run: the agent made the same call just before."))
 
-    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> str:
         """Notes the result. The changes that a call made do not allow an identical call.
 
         A call that polled counts as if it had not been made. So does one that another call followed while it ran.
         """
         key = call_key(call.name, call.input)
         if self._last is None or self._last[0] != key:
-            return
+            return ""
         if running.polls:
             self._last = None
-            return
+            return ""
         result = _TIMES.sub("", result)
         if running.repeat == "allowed":
             self._unchanged = 0
@@ -79,6 +79,7 @@ class RepeatGuard(Interceptor):
             self._unchanged = 1
         self._repeat, self._result = running.repeat, result
         self._last = key, self._change_token()
+        return ""
 
     async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
         if self._is_looping:
@@ -103,8 +104,9 @@ class IdleGuard(Interceptor):
         self._error_rounds = self._idle_rounds = 0
         self._has_polled = False
 
-    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> str:
         self._has_polled = self._has_polled or running.polls
+        return ""
 
     async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
         reason = self._count(calls, results)

@@ -138,11 +138,12 @@ class Run:
         """
         reply, history = complete_if_text(reply), self._agent.history
         if reply.stop == "done":
-            unread = [part for interceptor in self._agent.interceptors for part in await interceptor.before_end()]
-            if unread:
-                self._answers.reset()
-                history.add_user_message(unread)
-                return None
+            for interceptor in self._agent.interceptors:
+                unread = await interceptor.before_end()
+                if unread:
+                    self._answers.reset()
+                    history.add_user_message(unread)
+                    return None
         continued = self._answers.continue_after(reply)
         if continued is None:
             return self._ending_of(reply)
