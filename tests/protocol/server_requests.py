@@ -9,8 +9,10 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    ConfirmCall,
     InstallServer,
     RunCommand,
+    RunHook,
     StartServer,
     UseChangedTools,
     UseSecretFile,
@@ -75,6 +77,21 @@ CHANGED_TOOLS = ApprovalRequest(
     None,
     UseChangedTools("筆記", "- Reads a note.\n+ Deletes a note.", "digest"),
     (Sentence("The tool server {0} has changed its tools.", "筆記"),),
+)
+A_HOOK = ApprovalRequest(
+    SESSION,
+    None,
+    RunHook("PostToolUse", "scripts/格式.sh", FOLDER, "sandboxed", "digest"),
+    (
+        Sentence("The workspace's {0} defines this hook, line {1}.", ".claude/settings.json", 7),
+        Sentence("It runs at {0}, for {1}.", "PostToolUse", "Edit|Write"),
+    ),
+)
+A_CONFIRMED_CALL = ApprovalRequest(
+    SESSION,
+    CALL,
+    ConfirmCall("bash\ncommand: git push"),
+    (Sentence("A hook wants you to look at this: {0}", "It pushes."),),
 )
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
@@ -187,13 +204,23 @@ async def approvals() -> list[Golden]:
     client = RecordingClient()
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
-    of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS)
+    of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS, A_HOOK, A_CONFIRMED_CALL)
     for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
     [(asked, params), *others, (message, question)] = client.sent
-    kinds = ("secret", "confirmation", "tool", "toolServer", "remoteServer", "installServer", "changedTools")
+    kinds = (
+        "secret",
+        "confirmation",
+        "tool",
+        "toolServer",
+        "remoteServer",
+        "installServer",
+        "changedTools",
+        "hook",
+        "call",
+    )
     return [
         Golden("approve.params", asked, "server-to-client", "params", params),
         *(

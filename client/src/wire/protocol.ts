@@ -54,6 +54,7 @@ export const method = {
   tryModel: "agent/models/try",
   skillsList: "agent/skills/list",
   skillsPage: "agent/skills/page",
+  hooksPage: "agent/hooks/page",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -389,23 +390,25 @@ export interface ApproveParams {
   readonly toolCallId: string | null;
   /**
    * `tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-   * installed. `changedTools`: its tools have changed. For the last three, `allow_once` holds until the server, its
-   * package or its tools change.
+   * installed. `changedTools`: its tools have changed. `hook`: a hook is to run, now and later. `call`: a hook wants
+   * the user to look at a call. For `toolServer`, `installServer`, `changedTools` and `hook`, `allow_once` holds until
+   * the server, its package, its tools or the hook changes.
    */
-  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools";
+  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools" | "hook" | "call";
   /** Where it runs; `null` if nothing starts on this machine. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
    * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
    * the tool and the arguments in several lines. For `toolServer`, the command line, or the address if `mode` is
-   * `null`. For `changedTools`, the difference. `null` for `file`.
+   * `null`. For `changedTools`, the difference. For `call`, the tool and a line for each field of its input. `null` for
+   * `file`.
    */
   readonly command: string | null;
   /** The path of the folder in which it runs; `null` if `mode` is. */
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;
-  /** The name of the tool server; `null` for `command` and `file`. */
+  /** The name of the tool server; `null` if it is not about one. */
   readonly server: string | null;
   /** The tool that is called; `null` for everything but `tool`. */
   readonly tool: string | null;
@@ -1215,7 +1218,8 @@ export interface FeedbackSent extends EventHead {
   /**
    * `message`: what the user said. `review`: what the user decided. `plan`: what the user changed in the plan. `files`:
    * the files that changed since the model read them. `new_errors`: errors that its proposals cause. `folders`: the
-   * folders of a workspace that has several. `rules`: the project's rules for a folder. More may be added.
+   * folders of a workspace that has several. `rules`: the project's rules for a folder. `hook`: what a hook says. More
+   * may be added.
    */
   readonly about: string;
   readonly text: string;
@@ -1363,6 +1367,7 @@ export interface ClientRequests {
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/skills/page": { params: NoParams; result: PageResult };
+  readonly "agent/hooks/page": { params: NoParams; result: PageResult };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

@@ -19,6 +19,11 @@ CALL_OPTIONS = (
     Option("s", "for this session", "call it, and do not ask about calls of this tool again"),
     Option("n", "no", "do not call it; you can give the agent a reason"),
 )
+SAME_CALL_OPTIONS = (
+    Option("y", "yes, once", "make it, this once"),
+    Option("s", "for this session", "make it, and do not ask about the same call again"),
+    Option("n", "no", "do not make it; you can give the agent a reason"),
+)
 SERVER_OPTIONS = (
     Option("y", "yes", "allow it, and do not ask again until it changes"),
     Option("n", "no", "do not allow it"),
@@ -46,6 +51,8 @@ HEADLINES = {
     "toolServer": "A tool server wants to start:",
     "installServer": "The package of a tool server is to be installed:",
     "changedTools": "A tool server has changed its tools:",
+    "hook": "A hook wants to run:",
+    "call": "A hook wants you to look at this call:",
 }
 QUESTIONS = {
     "command": ("  Run it?", OPTIONS),
@@ -54,6 +61,8 @@ QUESTIONS = {
     "toolServer": ("  Start it?", SERVER_OPTIONS),
     "installServer": ("  Install it?", SERVER_OPTIONS),
     "changedTools": ("  Allow the changed tools?", SERVER_OPTIONS),
+    "hook": ("  Allow it, now and later?", SERVER_OPTIONS),
+    "call": ("  Make it?", SAME_CALL_OPTIONS),
 }
 STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
@@ -62,7 +71,7 @@ class Approvals:
     """Answers the questions of one run.
 
     Args:
-        allow: whether commands run without asking. Does not apply to files and tool servers.
+        allow: whether commands run without asking. Does not apply to files, tool servers and hooks.
         attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
     """
 

@@ -96,14 +96,41 @@ class CallTool:
     @property
     def command(self) -> str:
         """The call for the user: the tool, then a line for each argument."""
-        lines = (f"{name}: {_readable(value)}" for name, value in self.arguments.items())
-        return "\n".join((f"{self.server}: {self.tool}", *lines))
+        return call_text(f"{self.server}: {self.tool}", self.arguments)
+
+
+def call_text(tool: str, given: Mapping[str, Any]) -> str:
+    """A call for the user: the tool, then a line for each field of the input."""
+    return "\n".join((tool, *(f"{name}: {_readable(value)}" for name, value in given.items())))
 
 
 def _readable(value: Any) -> str:
     if isinstance(value, str) and "\n" in value:
         return "\n" + "\n".join(f"  {line}" for line in value.split("\n"))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunHook:
+    """A hook that is to run whenever its event happens."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this hook.{reason}"
+    event: str
+    command: str
+    """The command line."""
+    cwd: Path
+    where: Where
+    digest: str
+    """Identifies its definition and its scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmCall:
+    """A call about which a hook wants the user to be asked."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this call.{reason}"
+    command: str
+    """The call for the user: the tool, then a line for each field of the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +161,8 @@ Action = (
     | InstallServer
     | UseChangedTools
     | CallTool
+    | RunHook
+    | ConfirmCall
     | UseSecretFile
     | ChangeProtectedFile
 )

@@ -14,8 +14,10 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    ConfirmCall,
     InstallServer,
     RunCommand,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -199,7 +201,7 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
 
 
 _APPROVAL_KINDS: dict[
-    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "hook", "call"]
 ] = {
     RunCommand: "command",
     StartProgram: "command",
@@ -207,6 +209,8 @@ _APPROVAL_KINDS: dict[
     InstallServer: "installServer",
     UseChangedTools: "changedTools",
     CallTool: "tool",
+    RunHook: "hook",
+    ConfirmCall: "call",
     UseSecretFile: "file",
     ChangeProtectedFile: "file",
 }
@@ -215,7 +219,7 @@ _APPROVAL_KINDS: dict[
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
     action = request.action
-    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer) else None
+    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer | RunHook) else None
     file = action if isinstance(action, UseSecretFile | ChangeProtectedFile) else None
     return {
         "sessionId": request.session_id,

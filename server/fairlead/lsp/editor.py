@@ -14,8 +14,10 @@ from fairlead.gate.request import (
     ApprovalOption,
     ApprovalRequest,
     CallTool,
+    ConfirmCall,
     InstallServer,
     RunCommand,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -208,7 +210,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
     reasons, action = "\n".join(request.reasons), request.action
     if isinstance(action, RunCommand | StartProgram):
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
-    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool):
+    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool | RunHook | ConfirmCall):
         question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"

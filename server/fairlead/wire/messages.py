@@ -45,6 +45,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.TRY_MODEL: (params.TryModelParams, wire.TryResult),
     wire.SKILLS_LIST: (params.SkillsParams, states.SkillsWire),
     wire.SKILLS_PAGE: (params.NoParams, wire.PageResult),
+    wire.HOOKS_PAGE: (params.NoParams, wire.PageResult),
     wire.TOOL_SERVERS_LIST: (params.ToolServersParams, states.ToolServersWire),
     wire.TOOL_SERVERS_RESTART: (params.ToolServerParams, states.ToolServersWire),
     wire.TOOL_SERVERS_OFFERS: (params.ToolServersParams, states.ServerOffersWire),

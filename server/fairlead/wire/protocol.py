@@ -52,6 +52,7 @@ CHOOSE_MODEL = "agent/models/choose"
 TRY_MODEL = "agent/models/try"
 SKILLS_LIST = "agent/skills/list"
 SKILLS_PAGE = "agent/skills/page"
+HOOKS_PAGE = "agent/hooks/page"
 TOOL_SERVERS_LIST = "agent/toolServers/list"
 TOOL_SERVERS_RESTART = "agent/toolServers/restart"
 TOOL_SERVERS_OFFERS = "agent/toolServers/offers"
@@ -434,11 +435,13 @@ class ApproveParams(TypedDict):
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks, or a tool server that no call has started."""
-    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools"]
+    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "hook", "call"]
     """`tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-    installed. `changedTools`: its tools have changed.
+    installed. `changedTools`: its tools have changed. `hook`: a hook is to run, now and later. `call`: a hook wants the
+    user to look at a call.
 
-    For the last three, `allow_once` holds until the server, its package or its tools change.
+    For `toolServer`, `installServer`, `changedTools` and `hook`, `allow_once` holds until the server, its package, its
+    tools or the hook changes.
     """
     mode: Literal["sandboxed", "workspace"] | None
     """Where it runs; `null` if nothing starts on this machine."""
@@ -446,14 +449,15 @@ class ApproveParams(TypedDict):
     """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
 
     For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line, or the
-    address if `mode` is `null`. For `changedTools`, the difference. `null` for `file`.
+    address if `mode` is `null`. For `changedTools`, the difference. For `call`, the tool and a line for each field of
+    its input. `null` for `file`.
     """
     cwd: str | None
     """The path of the folder in which it runs; `null` if `mode` is."""
     uri: str | None
     """The file; `null` for everything else."""
     server: str | None
-    """The name of the tool server; `null` for `command` and `file`."""
+    """The name of the tool server; `null` if it is not about one."""
     tool: str | None
     """The tool that is called; `null` for everything but `tool`."""
     reasons: list[str]

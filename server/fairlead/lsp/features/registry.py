@@ -8,6 +8,7 @@ from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features import (
     checks,
     documents,
+    hooks,
     lifecycle,
     models,
     plan,
@@ -61,6 +62,7 @@ REQUESTS: dict[str, Handler] = {
     wire.TRY_MODEL: models.try_model,
     wire.SKILLS_LIST: skills.list_skills,
     wire.SKILLS_PAGE: skills.page,
+    wire.HOOKS_PAGE: hooks.page,
     wire.TOOL_SERVERS_LIST: tool_servers.list_servers,
     wire.TOOL_SERVERS_RESTART: tool_servers.restart,
     wire.TOOL_SERVERS_OFFERS: tool_servers.list_offers,

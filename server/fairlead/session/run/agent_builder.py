@@ -12,6 +12,7 @@ from fairlead.agent.guard import IdleGuard, RepeatGuard
 from fairlead.agent.limits import Budget, Limits
 from fairlead.agent.meter import Account, CostOf, Meter
 from fairlead.agent.old_images import OldImages
+from fairlead.agent.outcome import Ending
 from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
@@ -27,6 +28,8 @@ from fairlead.session.context.folders_note import FoldersNote
 from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
+from fairlead.session.hooks.interceptor import CallHooks, StopHooks
+from fairlead.session.hooks.session_hooks import BeforePrompt, SessionHooks
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
@@ -62,6 +65,7 @@ class AgentBuilder:
     code: CodeSupport
     tool_servers: ToolServers
     skills: SkillLibrary
+    hooks: SessionHooks
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event], None]
@@ -121,12 +125,18 @@ class AgentBuilder:
             self.tool_servers.prepare(),
         )
 
+    async def before_prompt(self, task: RunTask) -> BeforePrompt:
+        """Runs the hooks before the prompt of a task. Call `begin_run` first."""
+        prompt = task.prompt if task.continues is None else None
+        return await self.hooks.before_prompt(prompt, is_resumed=bool(self.history.messages))
+
     def build(
         self,
         mode: Mode,
         checkpoint: int | None,
         count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
+        ending: Ending | None,
     ) -> Agent:
         """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
@@ -134,6 +144,7 @@ class AgentBuilder:
             checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
             count_prompts: returns a number that increases with each message from the user.
             take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
+            ending: why the run must end before it asks the model; None: it need not.
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands = context.settings, self.commands.tools()
@@ -180,12 +191,14 @@ class AgentBuilder:
             history=self.history,
             emit=emit,
             interceptors=[
+                self._call_hooks(mode, ending),
                 limits,
                 OldImages(self.history, model.capabilities.images, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 FeedbackInterceptor(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
                 Reminder(plan, emit, counts_only=mode == "ask"),
+                StopHooks(self.hooks.hooks, emit),
             ],
             meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),
@@ -226,7 +239,7 @@ class AgentBuilder:
         more = [*given, RunCheck(checks, self._known_checks)]
         dispatcher = Dispatcher(
             tools={**own, **{tool.spec.name: tool for tool in more}},
-            interceptors=(),
+            interceptors=(self._call_hooks(),),
             emit=emit,
             current_item=current_item,
             already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before
@@ -244,6 +257,9 @@ class AgentBuilder:
             checkpoint,
         )
 
+    def _call_hooks(self, mode: Mode = "agent", ending: Ending | None = None) -> CallHooks:
+        return CallHooks(self.hooks.hooks, self.commands.gate, lambda: self.files.roots, mode, ending)
+
     def _checks(self, commands: Commands) -> Checks:
         """The checks of the items that a run completes."""
         evidence, plan = self.evidence, self.plan
@@ -260,6 +276,7 @@ class AgentBuilder:
             general_checks,
             evidence.still_passes,
             self.context.settings.check.without_changes_seconds,
+            self.hooks.step_checked,
         )
 
     def _known_checks(self) -> list[str]:
