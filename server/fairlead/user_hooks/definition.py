@@ -27,7 +27,7 @@ class UserHook:
     folder: Path | None = None
     """The folder of the workspace that the file is in; None: it is the user's own."""
     is_of_other_program: bool = False
-    """Whether the user's own file was written for another program."""
+    """Whether the user's own file was written for another program, or the agent could propose a change of it."""
     seconds: float = SECONDS
     """How long it may take."""
     variables: tuple[tuple[str, str], ...] = ()

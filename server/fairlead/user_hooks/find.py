@@ -16,7 +16,8 @@ WORKSPACE_FOLDER = ".github/hooks"
 """All its `.json` files, in the order of their names."""
 OWN_FILES = (".config/fairlead/hooks.json", ".claude/settings.json")
 """Below the home."""
-_OWN_FAIRLEAD = OWN_FILES[0]
+_OWN_NAME = "hooks.json"
+"""The name of the file whose hooks need no approval, unless the home is in the workspace."""
 _MAX_BYTES, _MAX_FILES = 1_000_000, 50
 
 
@@ -35,11 +36,14 @@ class _Read:
     found: FileHooks
 
 
+_Key = tuple[Path, Path | None, bool]
+
+
 @dataclass
 class HookFiles:
     """Reads the files. What is proposed for them has no effect."""
 
-    _read: dict[Path, _Read] = field(default_factory=dict[Path, _Read])
+    _read: dict[_Key, _Read] = field(default_factory=dict[_Key, _Read])
 
     def find(self, workspace: Sequence[Path], home: Path) -> FoundHooks:
         """All hooks.
@@ -47,9 +51,10 @@ class HookFiles:
         Args:
             workspace: its folders, in order; empty if it is not trusted. No link in them is followed.
         """
-        files = [(home / name, None, name != _OWN_FAIRLEAD) for name in OWN_FILES]
-        files += [(path, folder, False) for folder in workspace for path in _workspace_files(folder)]
-        read = [self._of(path, folder, of_other) for path, folder, of_other in files]
+        of_workspace = {path: folder for folder in workspace for path in _workspace_files(folder)}
+        own = [home / name for name in OWN_FILES if home / name not in of_workspace]
+        read = [self._of(path, None, path.name != _OWN_NAME or _is_in(path, workspace)) for path in own]
+        read += [self._of(path, folder, False) for path, folder in of_workspace.items()]
         return FoundHooks(
             [hook for each in read for hook in each.hooks],
             [hook for each in read for hook in each.unsupported],
@@ -57,16 +62,21 @@ class HookFiles:
         )
 
     def _of(self, path: Path, folder: Path | None, is_of_other_program: bool) -> FileHooks:
+        key = path, folder, is_of_other_program
         try:
             status = path.stat(follow_symlinks=folder is None)
             stamp = status.st_mtime_ns, status.st_size, status.st_ino
         except (OSError, ValueError):
-            self._read.pop(path, None)
+            self._read.pop(key, None)
             return FileHooks()
-        known = self._read.get(path)
+        known = self._read.get(key)
         if known is None or known.stamp != stamp:
-            known = self._read[path] = _Read(stamp, _read_file(path, folder, is_of_other_program))
+            known = self._read[key] = _Read(stamp, _read_file(path, folder, is_of_other_program))
         return known.found
+
+
+def _is_in(path: Path, workspace: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in workspace)
 
 
 def _workspace_files(folder: Path) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """Matchers: regular expressions over the whole name of a tool. Those that could take long are refused."""
 
 import re
+import warnings
 from functools import lru_cache
 
 from fairlead.workspace.pattern_limits import MAX_LENGTH, MAX_STARS
@@ -47,4 +48,6 @@ def matches(matcher: str, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(matcher: str) -> re.Pattern[str]:
-    return re.compile(matcher)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about sets in sets, which would appear in the log
+        return re.compile(matcher)

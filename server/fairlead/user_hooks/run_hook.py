@@ -86,7 +86,7 @@ def _without_damage(ended: Ended) -> Ended:
         return replace(ended, changes=changes)
     if ended.output.exit_code is None or ended.output.exit_code in _KILLED:
         return replace(ended, changes=Changes(), lost=(Sentence("Its changes were discarded, because it was killed."),))
-    damaged = [change.path for change in files if _is_damage(change)]
+    damaged = sorted(change.path for change in files if _is_damage(change))
     if not damaged:
         return replace(ended, changes=changes)
     names = ", ".join(damaged[:5]) + (f" (+{len(damaged) - 5})" if len(damaged) > 5 else "")
