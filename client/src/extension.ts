@@ -257,6 +257,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showCosts: () => pages.showCosts(),
     showCommandRules: () => pages.showCommandRules(),
     showSkills: () => pages.showSkills(),
+    showHooks: () => pages.showHooks(),
     reviewAll: () => diffs.openAll(),
     adoptSessions: () => adoptSessions(agent),
     addStep: (node?: Partial<PlanNode>) => planEdits.add(node),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.agent.guard import RepeatGuard
-from fairlead.agent.hooks import RunEnded
+from fairlead.agent.interceptors import RunEnded
 from fairlead.agent.tool import Repeat, RunningCall
 from fairlead.messages.parts import Call
 from fairlead.plan import TodoManager

@@ -48,7 +48,7 @@ class Meeting:
 def dispatcher(events: list[Event], *tools: Meeting) -> Dispatcher:
     return Dispatcher(
         tools={tool.kind: tool for tool in tools},
-        hooks=[],
+        interceptors=[],
         emit=events.append,
         current_item=lambda: None,
         already_shown=lambda *_: False,

@@ -61,7 +61,7 @@ def dispatcher(stopped: StoppedCalls, events: list[Event], *tools: Slow) -> Disp
     numbers = count()
     return Dispatcher(
         tools={tool.kind: tool for tool in tools},
-        hooks=[RepeatGuard(lambda: next(numbers), 5, 25)],
+        interceptors=[RepeatGuard(lambda: next(numbers), 5, 25)],
         emit=events.append,
         current_item=lambda: None,
         already_shown=lambda *_: False,

@@ -1,6 +1,7 @@
 """Subagents over the wire: a real server process, and an API that answers each conversation by its own script."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Signal
@@ -321,3 +322,48 @@ async def test_a_message_and_a_stop_reach_one_of_them(connect: Callable[..., Cli
     assert "The user stopped this subagent." in second
     assert "> Look at the tests too." in page
     assert page.index("First.") < page.index("> Look at the tests too.") < page.index("With tests.")
+
+
+GUARD = """import json, sys
+call = json.load(sys.stdin)
+if call["tool_name"] == "Grep" and "secret" in json.dumps(call["tool_input"]):
+    print("Search for nothing secret.", file=sys.stderr)
+    sys.exit(2)
+"""
+FORMAT = "import pathlib; p = pathlib.Path('a.txt'); p.exists() and p.write_text(p.read_text().upper())"
+
+
+@pytest.mark.usefixtures("box")
+async def test_hooks_see_what_subagents_do(connect: Callable[..., Client], workspace: Path, home: Path) -> None:
+    """A guard refuses their calls, a formatter formats what they propose, and SubagentStop lets them go on."""
+    write_agent(workspace)
+    (home / ".config/fairlead").mkdir(parents=True)
+    (workspace / "guard.py").write_text(GUARD)
+    (workspace / "format.py").write_text(FORMAT)
+    stop = "if [ -e a.txt ] && ! grep -q B a.txt; then echo Write b too. >&2; exit 2; fi"
+    hooks = {
+        "PreToolUse": [{"hooks": [{"type": "command", "command": "python3 guard.py"}]}],
+        "PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "python3 format.py"}]}],
+        "SubagentStop": [{"matcher": "writer", "hooks": [{"type": "command", "command": stop}]}],
+    }
+    (home / ".config/fairlead/hooks.json").write_text(json.dumps({"hooks": hooks}))
+    scripts: Script = {
+        "Do it.": [Turn((explore("look"), delegate("write"))), Turn((Text("Done."),))],
+        "look": [Turn((Call("search", {"pattern": "secret"}),)), Turn((Text("Looked."),))],
+        "write": [
+            Turn((Call("write_file", {"path": "a.txt", "content": "a"}),)),
+            Turn((Text("Wrote a."),)),
+            Turn((Call("write_file", {"path": "a.txt", "content": "a b"}),)),
+            Turn((Text("Wrote both."),)),
+        ],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+    [_, refused] = requests_for(api, "look")
+    assert "Search for nothing secret." in results(refused)[0]
+    [*_, last] = requests_for(api, "Do it.")
+    assert results(last)[1].startswith("Wrote both.")
+    [file] = opened["edits"]["files"]
+    assert file["hunks"][0]["snippet"] == "A B"

@@ -286,6 +286,8 @@ def _skills() -> Iterator[Golden]:
     yield _answers("skills.list.result", wire.SKILLS_LIST, result)
     yield _asks("skills.page.params", wire.SKILLS_PAGE, {})
     yield _answers("skills.page.result", wire.SKILLS_PAGE, {"markdown": "# Skills and commands\n"})
+    yield _asks("hooks.page.params", wire.HOOKS_PAGE, {})
+    yield _answers("hooks.page.result", wire.HOOKS_PAGE, {"markdown": "# Hooks\n"})
 
 
 def _subagents() -> Iterator[Golden]:

@@ -9,9 +9,11 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    ConfirmCall,
     FetchPage,
     InstallServer,
     RunCommand,
+    RunHook,
     StartServer,
     UseChangedTools,
     UseSecretFile,
@@ -83,6 +85,21 @@ A_PAGE = ApprovalRequest(
     FetchPage("example.com:8080", "http://example.com:8080/%E5%95%8F%E5%80%99?q=1", True, True),
     (Sentence("Another page redirects to it."), Sentence("The connection is not encrypted.")),
     ("example.com:8080",),
+)
+A_HOOK = ApprovalRequest(
+    SESSION,
+    None,
+    RunHook("PostToolUse", "scripts/格式.sh", FOLDER, "sandboxed", "digest"),
+    (
+        Sentence("The workspace's {0} defines this hook, line {1}.", ".claude/settings.json", 7),
+        Sentence("It runs at {0}, for {1}.", "PostToolUse", "Edit|Write"),
+    ),
+)
+A_CONFIRMED_CALL = ApprovalRequest(
+    SESSION,
+    CALL,
+    ConfirmCall("bash\ncommand: git push"),
+    (Sentence("A hook wants you to look at this: {0}", "It pushes."),),
 )
 A_CONFIRMATION = ApprovalRequest(
     SESSION,
@@ -196,12 +213,23 @@ async def approvals() -> list[Golden]:
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
     of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS)
-    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools, A_PAGE):
+    for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools, A_PAGE, A_HOOK, A_CONFIRMED_CALL):
         await editor.approve(request)
     editor.capabilities.approvals = False
     await editor.approve(AN_APPROVAL)
     [(asked, params), *others, (message, question)] = client.sent
-    kinds = ("secret", "confirmation", "tool", "toolServer", "remoteServer", "installServer", "changedTools", "web")
+    kinds = (
+        "secret",
+        "confirmation",
+        "tool",
+        "toolServer",
+        "remoteServer",
+        "installServer",
+        "changedTools",
+        "web",
+        "hook",
+        "call",
+    )
     return [
         Golden("approve.params", asked, "server-to-client", "params", params),
         *(

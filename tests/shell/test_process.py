@@ -149,6 +149,19 @@ async def test_fault_26_commands_that_read_input_return_at_once(command: str, tm
     assert result.seconds < 10
 
 
+@pytest.mark.parametrize("command", ["cat", "cat & wait", "head -c 5", "true"])
+async def test_a_command_may_have_input(command: str, tmp_path: Path) -> None:
+    """It ends whether or not it reads all of it, and its error output is separate."""
+    text = "x" * 500_000
+    box = await DirectLayer(Roots.of(tmp_path)).open(f"{command}; echo wrong >&2", View())
+    shown: list[str] = []
+    running = Command(box.launch, 60, shown.append, input=text.encode(), separates_errors=True)
+    result = await running.run()
+    assert (result.ended, result.exit_code, running.errors) == ("exited", 0, "wrong\n")
+    assert "wrong" not in result.output
+    assert result.output[:5] == {"head -c 5": "xxxxx", "cat": "xxxxx"}.get(command, "")
+
+
 async def test_fault_27_endless_output_is_bounded(tmp_path: Path) -> None:
     """docs/faults.md 27: endless output is bounded in memory, in the result and on the user's screen. The server keeps
     working meanwhile."""

@@ -45,7 +45,7 @@ class BareAgent:
             plan=self._plan,
             history=self._history,
             emit=self._emit,
-            hooks=[Limits(meter, Budget(), max_rounds=200)],
+            interceptors=[Limits(meter, Budget(), max_rounds=200)],
             meter=meter,
             proposals=lambda: "",
             window=self._window,

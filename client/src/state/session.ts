@@ -238,6 +238,7 @@ const FEEDBACK_NOTES: Readonly<Record<string, string>> = {
   files: t("The agent was told which files have changed."),
   new_errors: t("The agent was told about new errors in its proposals."),
   folders: t("The agent was told which folders are open."),
+  hook: t("The agent was told what a hook says."),
 };
 
 /**

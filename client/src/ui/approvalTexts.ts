@@ -78,6 +78,10 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
       return describeChangedTools(approval);
     case "web":
       return describePage(approval);
+    case "hook":
+      return describeHook(approval);
+    case "call":
+      return describeConfirmedCall(approval);
     default:
       return describeCommand(approval);
   }
@@ -203,6 +207,50 @@ function describePage({ command, server, reasonTexts, rules }: ApproveParams): A
     details: [url, ...reasons].join("\n\n"),
     reasons,
     choices: [...ALLOW, ...(rules.length > 0 ? [ALWAYS] : []), ...REJECT],
+  };
+}
+
+/** A hook that is to run, now and later. Its `command` is the whole command line. */
+function describeHook(approval: ApproveParams): ApprovalTexts {
+  const reasons = approval.reasonTexts.map(titleText);
+  const what = visibleText(approval.command ?? "");
+  const place = placeOf(approval);
+  const question = t("Allow this hook, now and later?");
+  return {
+    subject: what,
+    place,
+    rowLabel: t("Allow the hook: {0}", lineText(what)),
+    screenReaderLabel: [question, what, ...reasons].join(" "),
+    isBrief: false,
+    cardTitle: question,
+    // all reasons, because they say where the hook comes from and when it runs
+    message: briefly([t("Allow the hook “{0}”, now and later?", what), place, ...reasons].filter(Boolean).join(" ")),
+    showTitle: t("Show Full Command"),
+    dialogTitle: question,
+    details: [what, place, ...reasons].filter(Boolean).join("\n\n"),
+    reasons,
+    choices: LASTING,
+  };
+}
+
+/** A call that a hook wants the user to look at. Its `command` is the tool and a line for each field of the input. */
+function describeConfirmedCall({ command, reasonTexts }: ApproveParams): ApprovalTexts {
+  const reasons = reasonTexts.map(titleText);
+  const what = visibleText(command ?? "");
+  const question = t("Make this call?");
+  return {
+    subject: what,
+    place: "",
+    rowLabel: t("Allow: {0}", lineText(what)),
+    screenReaderLabel: [question, what, ...reasons].join(" "),
+    isBrief: false,
+    cardTitle: question,
+    message: undefined,
+    showTitle: t("Show Call"),
+    dialogTitle: question,
+    details: [what, ...reasons].join("\n\n"),
+    reasons,
+    choices: [...ALLOW, ...REJECT],
   };
 }
 

@@ -56,6 +56,7 @@ export const method = {
   skillsPage: "agent/skills/page",
   subagentPage: "agent/subagents/page",
   stopSubagent: "agent/subagents/stop",
+  hooksPage: "agent/hooks/page",
   toolServersList: "agent/toolServers/list",
   toolServersRestart: "agent/toolServers/restart",
   toolServersOffers: "agent/toolServers/offers",
@@ -391,23 +392,26 @@ export interface ApproveParams {
   readonly toolCallId: string | null;
   /**
    * `tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-   * installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. For the three about
-   * tool servers, `allow_once` holds until the server, its package or its tools change.
+   * installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to
+   * run, now and later. `call`: a hook wants the user to look at a call. For `toolServer`, `installServer`,
+   * `changedTools` and `hook`, `allow_once` holds until the server, its package, its tools or the hook changes.
    */
-  readonly kind: "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools" | "web";
+  readonly kind:
+    "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools" | "web" | "hook" | "call";
   /** Where it runs; `null` if nothing starts on this machine. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
    * Exactly what runs. It may contain invisible or direction characters: show them as escapes. For `tool`, the server,
    * the tool and the arguments in several lines. For `toolServer`, the command line, or the address if `mode` is
-   * `null`. For `changedTools`, the difference. For `web`, the URL. `null` for `file`.
+   * `null`. For `changedTools`, the difference. For `web`, the URL. For `call`, the tool and a line for each field of
+   * its input. `null` for `file`.
    */
   readonly command: string | null;
   /** The path of the folder in which it runs; `null` if `mode` is. */
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;
-  /** The name of the tool server; for `web`, the host, with an unusual port. `null` for `command` and `file`. */
+  /** The name of the tool server; for `web`, the host, with an unusual port; else `null`. */
   readonly server: string | null;
   /** The tool that is called; `null` for everything but `tool`. */
   readonly tool: string | null;
@@ -1231,7 +1235,8 @@ export interface FeedbackSent extends EventHead {
   /**
    * `message`: what the user said. `review`: what the user decided. `plan`: what the user changed in the plan. `files`:
    * the files that changed since the model read them. `new_errors`: errors that its proposals cause. `folders`: the
-   * folders of a workspace that has several. `rules`: the project's rules for a folder. More may be added.
+   * folders of a workspace that has several. `rules`: the project's rules for a folder. `hook`: what a hook says. More
+   * may be added.
    */
   readonly about: string;
   readonly text: string;
@@ -1383,6 +1388,7 @@ export interface ClientRequests {
   readonly "agent/skills/page": { params: NoParams; result: PageResult };
   readonly "agent/subagents/page": { params: SubagentParams; result: PageResult };
   readonly "agent/subagents/stop": { params: SubagentParams; result: null };
+  readonly "agent/hooks/page": { params: NoParams; result: PageResult };
   readonly "agent/toolServers/list": { params: ToolServersParams; result: ToolServers };
   readonly "agent/toolServers/restart": { params: ToolServerParams; result: ToolServers };
   readonly "agent/toolServers/offers": { params: ToolServersParams; result: ServerOffers };

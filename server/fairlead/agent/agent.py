@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairlead.agent.events import Event
-from fairlead.agent.hooks import Hook
+from fairlead.agent.interceptors import Interceptor
 from fairlead.agent.meter import Meter
 from fairlead.agent.model import Model
 from fairlead.agent.small_model import SmallModel
@@ -17,7 +17,7 @@ from fairlead.plan import TodoManager
 
 @dataclass
 class Agent:
-    """Everything that a run works with. The hooks, the meter and what `emit` does belong to this run alone."""
+    """Everything that a run works with. The interceptors, the meter and what `emit` does belong to this run alone."""
 
     run_id: str
     """Unique in its session."""
@@ -30,7 +30,7 @@ class Agent:
     history: History
     emit: Callable[[Event], None]
     """Takes the events of the run."""
-    hooks: Sequence[Hook]
+    interceptors: Sequence[Interceptor]
     """In the order in which they are called."""
     meter: Meter
     proposals: Callable[[], str]

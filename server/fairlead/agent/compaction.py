@@ -44,7 +44,7 @@ class Compactor:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._history, self._window, self._emit = agent.history, agent.window, agent.emit
-        self._keeps_results = agent.keeps_results
+        self._keeps_results, self._interceptors = agent.keeps_results, agent.interceptors
 
     def server_clearing(self) -> ServerClearing | None:
         """What the provider may clear from the next request.
@@ -85,6 +85,8 @@ class Compactor:
         Raises:
             ModelError: the model did not return a summary, for a reason other than the conversation's length.
         """
+        for interceptor in self._interceptors:
+            await interceptor.before_compaction()
         window, before = self._window, size(self._history.messages)
         self._clear_results()
         cleared = before - size(self._history.messages)

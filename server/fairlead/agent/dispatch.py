@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from fairlead.agent.events import Event, ToolFinished, ToolStarted
-from fairlead.agent.hooks import Hook, Refusal
+from fairlead.agent.interceptors import Interceptor, Refusal
 from fairlead.agent.prompts import NOT_IN_MODE, NOT_REACHED
 from fairlead.agent.schema import read_input
 from fairlead.agent.stopped import StoppedCalls
@@ -42,7 +42,7 @@ class Dispatcher:
     """Finds each call's tool in a table and runs it (docs/plan.md L2)."""
 
     tools: Mapping[str, Tool]
-    hooks: Sequence[Hook]
+    interceptors: Sequence[Interceptor]
     emit: Callable[[Event], None]
     current_item: Callable[[], str | None]
     """Returns the id of the plan item in progress; None if there is none."""
@@ -116,9 +116,8 @@ class Dispatcher:
         return started[-1].ends_answer
 
     async def _start(self, call: Call, *, has_read_result: bool) -> _Started:
-        tool, refusal = self.tools.get(call.name), None
-        for hook in self.hooks:
-            refusal = refusal or await hook.before_call(call, tool, has_read_result)
+        tool = self.tools.get(call.name)
+        call, refusal = await self._intercepted(call, tool, has_read_result=has_read_result)
         running = RunningCall(
             call.id,
             self.current_item(),
@@ -139,6 +138,17 @@ class Dispatcher:
         kind, shown = tool.kind if tool else "other", title.parts if isinstance(title, Sentence) else ()
         self.emit(ToolStarted(call.id, call.name, kind, str(title), call.input, locations, shown=shown))
         return _Started(call, running, work)
+
+    async def _intercepted(
+        self, call: Call, tool: Tool | None, *, has_read_result: bool
+    ) -> tuple[Call, Refusal | None]:
+        """The call that runs instead of a call, and why it does not run; None if it does."""
+        for interceptor in self.interceptors:
+            answer = await interceptor.before_call(call, tool, has_read_result)
+            if isinstance(answer, Refusal):
+                return call, answer
+            call = answer or call
+        return call, None
 
     async def _work(self, tool: Tool, given: dict[str, Any], running: RunningCall) -> str:
         if tool.kind in CHANGES_FILES:
@@ -161,8 +171,9 @@ class Dispatcher:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
         if isinstance(work, asyncio.Task):
-            for hook in self.hooks:
-                await hook.after_call(call, running, "" if is_error else text)
+            running.progress = text  # a cancellation from now on does not undo what the tool did
+            added = [await each.after_call(call, running, "" if is_error else text) for each in self.interceptors]
+            text = "\n".join(filter(None, (text, *added)))
         images = () if is_error else tuple(running.images)
         return Result(call.id, clean_text(text), is_error, images, running.plan_update)
 

@@ -13,7 +13,9 @@ from fairlead.plan.evidence import CommandRun, ServerCall
 from fairlead.plan.render import PlanUpdate
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "ask", "agent", "other"]
-StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "cancelled", "error"]
+StopReason = Literal[
+    "end_turn", "max_tokens", "max_turn_requests", "budget", "loop", "refusal", "hook", "cancelled", "error"
+]
 
 SearchOutcome = Literal["minimal", "limit", "stopped", "fails", "flaky", "changed"]
 """How a search for the smallest set of changes ended (docs/plan.md P19).

@@ -7,7 +7,7 @@ from the user, and after a warning that the user rejected the same change before
 import re
 from collections.abc import Callable, Hashable, Sequence
 
-from fairlead.agent.hooks import Hook, Refusal, RunEnded
+from fairlead.agent.interceptors import Interceptor, Refusal, RunEnded
 from fairlead.agent.outcome import REDIRECT, Ending
 from fairlead.agent.prompts import LOOPING_CALL, REPEATED_CALL
 from fairlead.agent.tool import Repeat, RunningCall, Tool
@@ -20,7 +20,7 @@ from fairlead.sentences import Sentence
 _TIMES = re.compile(r"\d+(?:\.\d+)? ?(?:[mµn]?s|sec(?:ond)?s?|min(?:ute)?s?)\b|\d+:\d\d(?::\d\d)?(?:[.,]\d+)?")
 
 
-class RepeatGuard(Hook):
+class RepeatGuard(Interceptor):
     """Refuses a call that directly follows an identical one and cannot have another result.
 
     Calls are not identical if the change token has changed in between, apart from the changes that the call made.
@@ -61,17 +61,17 @@ class RepeatGuard(Hook):
             return None
         return Refusal(REPEATED_CALL, Sentence("Not run: the agent made the same call just before."))
 
-    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> str:
         """Notes the result. The changes that a call made do not allow an identical call.
 
         A call that polled counts as if it had not been made. So does one that another call followed while it ran.
         """
         key = call_key(call.name, call.input)
         if self._last is None or self._last[0] != key:
-            return
+            return ""
         if running.polls:
             self._last = None
-            return
+            return ""
         result = _TIMES.sub("", result)
         if running.repeat == "allowed":
             self._unchanged = 0
@@ -79,6 +79,7 @@ class RepeatGuard(Hook):
             self._unchanged = 1
         self._repeat, self._result = running.repeat, result
         self._last = key, self._change_token()
+        return ""
 
     async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
         if self._is_looping:
@@ -86,7 +87,7 @@ class RepeatGuard(Hook):
             raise RunEnded(Ending("loop", f"Paused: {reason}. {REDIRECT}"))
 
 
-class IdleGuard(Hook):
+class IdleGuard(Interceptor):
     """Counts rounds without progress, and rounds in which all calls fail with the same error.
 
     A round is idle if the change token is the same as after the round before, no call polled (`RunningCall.polls`), and
@@ -103,8 +104,9 @@ class IdleGuard(Hook):
         self._error_rounds = self._idle_rounds = 0
         self._has_polled = False
 
-    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> str:
         self._has_polled = self._has_polled or running.polls
+        return ""
 
     async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
         reason = self._count(calls, results)

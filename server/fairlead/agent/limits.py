@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from fairlead.agent.hooks import Hook, RunEnded
+from fairlead.agent.interceptors import Interceptor, RunEnded
 from fairlead.agent.meter import Meter
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import NEW_BUDGET, Ending
@@ -40,7 +40,7 @@ class Budget:
 
 
 @dataclass
-class Limits(Hook):
+class Limits(Interceptor):
     """Ends a run that has used up its budget, or had too many rounds. Create it when the run begins."""
 
     meter: Meter

@@ -4,7 +4,7 @@
                     ^      └───> calls ─────> run them ──┐
                     └── results, feedback, reminder <────┘
 
-`Run._rounds` is this diagram in code. What else can end or prolong a run are its hooks (`hooks.py`).
+`Run._rounds` is this diagram in code. What else can end or prolong a run are its interceptors (`interceptors.py`).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from fairlead.agent.compaction import Compactor
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import RoundStarted, RunFinished, RunStarted
-from fairlead.agent.hooks import RunEnded
+from fairlead.agent.interceptors import RunEnded
 from fairlead.agent.model import Reply, Usage
 from fairlead.agent.outcome import Ending, Outcome, failure
 from fairlead.agent.requests import Requests
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Run:
-    """One run of an agent. The agent's history, meter and hooks belong to it alone."""
+    """One run of an agent. The agent's history, meter and interceptors belong to it alone."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -41,7 +41,7 @@ class Run:
         self._answers = UnfinishedAnswers(agent.tools, agent.emit)
         self._dispatcher = Dispatcher(
             tools=agent.tools,
-            hooks=agent.hooks,
+            interceptors=agent.interceptors,
             emit=agent.emit,
             current_item=self._current_item,
             already_shown=agent.history.already_shown,
@@ -93,8 +93,8 @@ class Run:
         number = 0
         while True:
             await asyncio.sleep(0)  # a stop takes effect here even if neither the model nor a tool waits
-            for hook in self._agent.hooks:
-                self._agent.history.add_to_user_message(await hook.before_request())
+            for interceptor in self._agent.interceptors:
+                self._agent.history.add_to_user_message(await interceptor.before_request())
             number += 1
             self._agent.emit(RoundStarted(number))
             reply = await self._ask_model()
@@ -125,24 +125,25 @@ class Run:
             self._agent.history.add_results(self._shorten(results))
         if reply.stop == "refused":
             return self._ending_of(reply)
-        for hook in self._agent.hooks:
-            await hook.after_results(reply.calls, results)
+        for interceptor in self._agent.interceptors:
+            await interceptor.after_results(reply.calls, results)
         return self._ending_of(reply) if self._answers.are_too_many else None
 
     async def _end_turn(self, reply: Reply) -> Ending | None:
         """Handles an answer without calls. Returns None if the run continues.
 
-        After a complete answer, the run continues if a hook has something that the model must read. After an incomplete
-        or empty one, or one with a call as text (L19), it continues unless the previous answer was one too (L13). Any
-        other answer ends the run.
+        After a complete answer, the run continues if an interceptor has something that the model must read. After an
+        incomplete or empty one, or one with a call as text (L19), it continues unless the previous answer was one too
+        (L13). Any other answer ends the run.
         """
         reply, history = complete_if_text(reply), self._agent.history
         if reply.stop == "done":
-            unread = [part for hook in self._agent.hooks for part in await hook.before_end()]
-            if unread:
-                self._answers.reset()
-                history.add_user_message(unread)
-                return None
+            for interceptor in self._agent.interceptors:
+                unread = await interceptor.before_end()
+                if unread:
+                    self._answers.reset()
+                    history.add_user_message(unread)
+                    return None
         continued = self._answers.continue_after(reply)
         if continued is None:
             return self._ending_of(reply)
@@ -171,8 +172,8 @@ class Run:
         return self._answers.ending(reply, self._requests.answer_limit)
 
     async def _before_retry(self) -> None:
-        for hook in self._agent.hooks:
-            await hook.before_retry()
+        for interceptor in self._agent.interceptors:
+            await interceptor.before_retry()
 
     def _current_item(self) -> str | None:
         current = self._agent.plan.snapshot().current

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fairlead.agent.events import Compacted, Event
-from fairlead.agent.hooks import Hook
+from fairlead.agent.interceptors import Interceptor
 from fairlead.agent.model import ImageLimits
 from fairlead.messages.history import History
 from fairlead.messages.images import has_image, without_old_images
@@ -15,7 +15,7 @@ REMOVED = (
 BYTES_PER_CHAR, MEGABYTE = 3 / 4, 1 << 20  # of base64
 
 
-class OldImages(Hook):
+class OldImages(Interceptor):
     """Keeps the pictures of a conversation within what a request can contain."""
 
     def __init__(self, history: History, limits: ImageLimits | None, emit: Callable[[Event], None]) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from fairlead.agent.events import Event, ReminderSent
-from fairlead.agent.hooks import Hook
+from fairlead.agent.interceptors import Interceptor
 from fairlead.messages.parts import Call, Note, Result
 from fairlead.plan import TodoManager
 
 
-class Reminder(Hook):
+class Reminder(Interceptor):
     """Counts the rounds without `todo` (L5), and sends a reminder after the results when one is due (L6 to L8)."""
 
     def __init__(self, plan: TodoManager, emit: Callable[[Event], None], *, counts_only: bool) -> None:

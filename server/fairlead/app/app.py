@@ -17,6 +17,7 @@ from fairlead.app.warm_up import start_warm_up
 from fairlead.code.provider import Provider
 from fairlead.display import end_sentence, escape_to_one_line
 from fairlead.errors import ToolError
+from fairlead.gate.remembered import Remembered
 from fairlead.gate.request import AskingEditor
 from fairlead.messages.parts import Message, Prompt
 from fairlead.models.common.models_list import MAX_NAME
@@ -112,6 +113,7 @@ class App:
             warn_once=self._warn_once,
             watch=self._watcher.watch,
             known_servers=KnownServers((storage or state_folder()) / "tool-servers.json"),
+            allowed_hooks=Remembered((storage or state_folder()) / "hooks.json"),
             journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),
             trusted=start.is_trusted,

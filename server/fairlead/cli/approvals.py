@@ -24,6 +24,11 @@ WEB_OPTIONS = (
     Option("s", "for this session", "fetch it, and do not ask about this host again"),
     Option("n", "no", "do not fetch it; you can give the agent a reason"),
 )
+SAME_CALL_OPTIONS = (
+    Option("y", "yes, once", "make it, this once"),
+    Option("s", "for this session", "make it, and do not ask about the same call again"),
+    Option("n", "no", "do not make it; you can give the agent a reason"),
+)
 SERVER_OPTIONS = (
     Option("y", "yes", "allow it, and do not ask again until it changes"),
     Option("n", "no", "do not allow it"),
@@ -54,6 +59,8 @@ HEADLINES = {
     "installServer": "The package of a tool server is to be installed:",
     "changedTools": "A tool server has changed its tools:",
     "web": "The agent wants to fetch a page from {server}:",
+    "hook": "A hook wants to run:",
+    "call": "A hook wants you to look at this call:",
 }
 QUESTIONS = {
     "command": ("  Run it?", OPTIONS),
@@ -63,6 +70,8 @@ QUESTIONS = {
     "installServer": ("  Install it?", SERVER_OPTIONS),
     "changedTools": ("  Allow the changed tools?", SERVER_OPTIONS),
     "web": ("  Fetch it?", WEB_OPTIONS),
+    "hook": ("  Allow it, now and later?", SERVER_OPTIONS),
+    "call": ("  Make it?", SAME_CALL_OPTIONS),
 }
 STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
@@ -71,7 +80,7 @@ class Approvals:
     """Answers the questions of one run.
 
     Args:
-        allow: whether commands run without asking. Does not apply to files and tool servers.
+        allow: whether commands run without asking. Does not apply to files, tool servers and hooks.
         attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
     """
 

@@ -30,6 +30,7 @@ ENDING_TEXTS = {
     "budget": "The budget is used up",
     "loop": "The model repeated itself",
     "refusal": "The model refused",
+    "hook": "Ended by a hook",
     "cancelled": "Stopped",
     "error": "Failed",
 }

@@ -16,6 +16,7 @@ from fairlead.gate.request import (
     FetchPage,
     InstallServer,
     RunCommand,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -101,7 +102,7 @@ class Gate:
             shown = Sentence("Rejected: {0}", answer.reason) if answer.reason else Sentence("Rejected.")
             raise NotAllowed(action.refusal.format(action=action, reason=reason), shown)
         # a program is started again whenever it has ended
-        stays = isinstance(action, StartProgram | StartServer | InstallServer | UseChangedTools)
+        stays = isinstance(action, StartProgram | StartServer | InstallServer | UseChangedTools | RunHook)
         if key is not None and (answer.option == "allow_session" or stays):
             self._allowed.add(key)
 

@@ -99,8 +99,12 @@ class CallTool:
     @property
     def command(self) -> str:
         """The call for the user: the tool, then a line for each argument."""
-        lines = (f"{name}: {_readable(value)}" for name, value in self.arguments.items())
-        return "\n".join((f"{self.server}: {self.tool}", *lines))
+        return call_text(f"{self.server}: {self.tool}", self.arguments)
+
+
+def call_text(tool: str, given: Mapping[str, Any]) -> str:
+    """A call for the user: the tool, then a line for each field of the input."""
+    return "\n".join((tool, *(f"{name}: {_readable(value)}" for name, value in given.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,29 @@ def _readable(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class RunHook:
+    """A hook that is to run whenever its event happens."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this hook.{reason}"
+    event: str
+    command: str
+    """The command line."""
+    cwd: Path
+    where: Where
+    digest: str
+    """Identifies its definition and its scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmCall:
+    """A call about which a hook wants the user to be asked."""
+
+    refusal: ClassVar[str] = "Not run: the user did not allow this call.{reason}"
+    command: str
+    """The call for the user: the tool, then a line for each field of the input."""
+
+
+@dataclass(frozen=True, slots=True)
 class UseSecretFile:
     """Any use of a file that looks like a secret."""
 
@@ -163,6 +190,8 @@ Action = (
     | UseChangedTools
     | CallTool
     | FetchPage
+    | RunHook
+    | ConfirmCall
     | UseSecretFile
     | ChangeProtectedFile
 )

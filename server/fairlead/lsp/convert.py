@@ -14,9 +14,11 @@ from fairlead.gate.request import (
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
+    ConfirmCall,
     FetchPage,
     InstallServer,
     RunCommand,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -211,7 +213,8 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
 
 
 _APPROVAL_KINDS: dict[
-    type[Action], Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web"]
+    type[Action],
+    Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web", "hook", "call"],
 ] = {
     RunCommand: "command",
     StartProgram: "command",
@@ -220,6 +223,8 @@ _APPROVAL_KINDS: dict[
     UseChangedTools: "changedTools",
     CallTool: "tool",
     FetchPage: "web",
+    RunHook: "hook",
+    ConfirmCall: "call",
     UseSecretFile: "file",
     ChangeProtectedFile: "file",
 }
@@ -228,7 +233,7 @@ _APPROVAL_KINDS: dict[
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
     action = request.action
-    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer) else None
+    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer | RunHook) else None
     file = action if isinstance(action, UseSecretFile | ChangeProtectedFile) else None
     return {
         "sessionId": request.session_id,

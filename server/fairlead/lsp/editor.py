@@ -14,9 +14,11 @@ from fairlead.gate.request import (
     ApprovalOption,
     ApprovalRequest,
     CallTool,
+    ConfirmCall,
     FetchPage,
     InstallServer,
     RunCommand,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -211,7 +213,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
     elif isinstance(action, FetchPage):
         question = f"Fetch this from {action.host}?\n\n{action.url}"
-    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool):
+    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool | RunHook | ConfirmCall):
         question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"

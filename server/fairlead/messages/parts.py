@@ -17,6 +17,7 @@ NoteKind = Literal[
     "context",  # what the user is looking at
     "files",  # files that others changed
     "folders",
+    "hook",  # what a hook of the user says
     "mode",
     "new_errors",
     "picture",  # in place of a picture

@@ -116,10 +116,11 @@ class SessionCommands:
         roots = self._files.roots
         opening = self._layers.get(roots)
         if opening is None or (opening.done() and opening.exception() is not None):
-            opening = self._layers[roots] = asyncio.create_task(self._context.layers.open(roots, self._box_settings))
+            opening = self._layers[roots] = asyncio.create_task(self._context.layers.open(roots, self.box_settings))
         return await asyncio.shield(opening)
 
-    def _box_settings(self) -> BoxSettings:
+    def box_settings(self) -> BoxSettings:
+        """What the user's settings let every command in the sandbox use."""
         bash = self._context.settings.bash
         folders = [ShownFolder(real_path(path)) for path in self._shown_folders()]
         return BoxSettings(bash.pass_variables, [*map(Service.parse, bash.services)], folders=folders)
@@ -150,7 +151,7 @@ class SessionCommands:
 
     def policy(self) -> Policy:
         """What the current settings say about commands."""
-        settings, services = self._context.settings, self._box_settings().services
+        settings, services = self._context.settings, self.box_settings().services
         rules = _rules(settings.bash.allow), _rules(settings.bash.deny)
         return Policy(settings.approvals, *rules, services, self._unavailable)
 

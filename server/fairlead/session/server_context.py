@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairlead.code.provider import Provider
 from fairlead.display import end_sentence
+from fairlead.gate.remembered import Remembered
 from fairlead.gate.request import AskingEditor
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
@@ -22,6 +23,7 @@ from fairlead.tool_servers.known import KnownServers
 from fairlead.tool_servers.packages import packages_folder
 from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.workspace_files import WorkspaceServers
+from fairlead.user_hooks.find import HookFiles
 from fairlead.workspace.editor import Buffers, DiagnosticsSource
 from fairlead.workspace.paths import Root, Roots
 
@@ -71,6 +73,9 @@ class ServerContext:
     known_servers: KnownServers = field(default_factory=lambda: KnownServers(None))
     server_secrets: Secrets = field(default_factory=Secrets)
     """What the user has entered for tool servers, and their sign-ins."""
+    allowed_hooks: Remembered = field(default_factory=lambda: Remembered(None))
+    """The hooks that the user has allowed."""
+    hook_files: HookFiles = field(default_factory=HookFiles)
     diagnostics: DiagnosticsSource | None = None
     """None: the editor does not report its problems."""
     editor_code: Provider | None = None

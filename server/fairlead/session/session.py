@@ -33,6 +33,8 @@ from fairlead.session.conversation import Continued, Conversation, Ended, Prompt
 from fairlead.session.errors import RequestRefused, Stale, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
+from fairlead.session.hooks.session_hooks import SessionHooks
+from fairlead.session.hooks.workspace import HooksWorkspace
 from fairlead.session.language_servers import FolderServers, ServersWorkspace
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.publisher import Publisher
@@ -59,6 +61,7 @@ from fairlead.session.web import host_policy
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
+from fairlead.user_hooks.hooks import UserHooks
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 
@@ -106,7 +109,16 @@ class Session:
             lambda: tool_policy(context.settings),
             lambda: host_policy(context.settings),
         )
-        self.review = Review(self.files, self.feedback, self.editor, gate, self.publish, self.protected)
+        self.review = Review(
+            self.files,
+            self.feedback,
+            self.editor,
+            gate,
+            self.publish,
+            self.protected,
+            lambda paths: self.hooks.before_accept(paths),  # noqa: PLW0108  they are made below
+            lambda paths: self.hooks.after_accept(paths),  # noqa: PLW0108
+        )
         servers = FolderServers(self.files, self._servers_of, self.editor.waiting_for_server)
         self._code = CodeSupport(
             self.files,
@@ -135,6 +147,17 @@ class Session:
             gate,
             self.skills.shown_folders,
         )
+        hooks_workspace = HooksWorkspace(
+            self.files,
+            self.plan,
+            self.commands,
+            context,
+            self.publish,
+            lambda: self.runs.main_id if self.runs.is_active else None,
+            lambda: self.journal_writer.events,
+        )
+        hooks = UserHooks(hooks_workspace, context.hook_files, context.allowed_hooks, Path.home())
+        self.hooks = SessionHooks(hooks, hooks_workspace, lambda: self.files.version)
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
             lambda: context.tool_definitions(self.files.roots),
@@ -173,6 +196,7 @@ class Session:
             code=self._code,
             tool_servers=self.tool_servers,
             skills=self.skills,
+            hooks=self.hooks,
             check_queue=self.user_checks.queue,
             editor=self.editor,
             publish=self.publish,
@@ -262,7 +286,8 @@ class Session:
             self.check_can_run(task.continues)
         if self.running:  # the run is stopping, or `check_can_run` would have raised
             self.cancel()
-        self._set_title(task.prompt)
+        is_new = not self.title
+        self.title = self.title or title_of(task.prompt)
         self.journal_writer.compact()
 
         def begin() -> None:
@@ -270,7 +295,7 @@ class Session:
             self.conversation.add(begun)
             on_begin()
 
-        return await self.runs.execute_main(task, begin)
+        return await self.runs.execute_main(task, begin, lambda: self._write_title(task.prompt) if is_new else None)
 
     async def _check_agent(self, name: str) -> None:
         """Raises RequestRefused if there is no agent with this name that the user may choose."""
@@ -400,6 +425,7 @@ class Session:
         await self.runs.aclose()
         await self._agent_builder.wait_for_stopped_calls()
         await self.user_checks.queue.aclose()
+        await self.hooks.aclose()
         await self.tool_servers.aclose()
         self.server_statuses.close()
         await self._code.aclose()
@@ -445,6 +471,7 @@ class Session:
         self.evidence.update()
         if isinstance(event, CheckFinished):
             self.evidence.last_checks.add(event)
+            self.hooks.check_finished(event)
         if subagent is None or event is None or isinstance(event, _SHOWN_OF_SUBAGENTS):
             self._publisher.publish(event)
         elif not isinstance(event, Text | Thinking):
@@ -592,11 +619,8 @@ class Session:
         workspace = ServersWorkspace(self.files, folder, lambda: self.commands, self._context)
         return SessionServers(workspace, self._context.server_pool, self._context.clock)
 
-    def _set_title(self, prompt: str) -> None:
-        """Names a session without a title after its first prompt, until the small model has written one."""
-        if self.title:
-            return
-        self.title = title_of(prompt)
+    def _write_title(self, prompt: str) -> None:
+        """Lets the small model write a title for a session that is named after its first prompt."""
         small = self._agent_builder.small_model(Account)
         if small is not None:
             self._title_writer.start(small, prompt)

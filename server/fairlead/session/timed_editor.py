@@ -12,6 +12,7 @@ from fairlead.gate.request import (
     ApprovalRequest,
     AskingEditor,
     InstallServer,
+    RunHook,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -64,7 +65,7 @@ class TimedEditor:
         start in advance, while the run continues.
         """
         is_of_run = request.call_id is not None or isinstance(
-            request.action, StartServer | InstallServer | UseChangedTools
+            request.action, StartServer | InstallServer | UseChangedTools | RunHook
         )
         kind: _Wait = "question" if is_of_run else "own question"
         with self._waiting("server question" if isinstance(request.action, StartProgram) else kind):

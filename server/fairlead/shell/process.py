@@ -1,4 +1,4 @@
-"""Runs one command in its own process group: without input, and with a time limit if one is set.
+"""Runs one command in its own process group, with a time limit if one is set. There is nobody who types something.
 
 The group ends with the command. On Linux, the reaper or the launcher also ends the processes that left the group.
 """
@@ -9,10 +9,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import IO, Literal
 
 from fairlead.errors import ToolError
 from fairlead.shell import reaper
@@ -53,16 +54,18 @@ class _Pipe(asyncio.SubprocessProtocol):
     They are separate because a background child may hold the pipe long after the command has exited.
     """
 
-    def __init__(self, on_data: Callable[[bytes], None]) -> None:
-        self._on_data = on_data
+    def __init__(self, on_data: Callable[[int, bytes], None], descriptors: Sequence[int]) -> None:
+        self._on_data, self._open = on_data, {*descriptors}
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._on_data(data)
+        self._on_data(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self.closed.set()
+        self._open.discard(fd)
+        if not self._open:
+            self.closed.set()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -75,11 +78,24 @@ class Command:
     """A command that runs once. `seconds` and `output` can be read at any time.
 
     `timeout` is in seconds; None sets no limit. `on_output` receives the text that the user sees, with its colors.
+
+    Args:
+        input: what the command can read from its standard input; None: nothing.
+        separates_errors: whether what it writes to its standard error is in `errors`, not in `output`.
     """
 
-    def __init__(self, launch: Launch, timeout: float | None, on_output: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        timeout: float | None,
+        on_output: Callable[[str], None],
+        *,
+        input: bytes | None = None,
+        separates_errors: bool = False,
+    ) -> None:
         self._launch, self.timeout = launch, timeout
-        self._output = BoundedOutput()
+        self._input, self._separates_errors = input, separates_errors
+        self._output, self._errors = BoundedOutput(), BoundedOutput()
         self._stream = Stream(on_output)
         self._started: float | None = None
         self._total_seconds: float | None = None
@@ -101,6 +117,11 @@ class Command:
     def output(self) -> str:
         """The output since the last `take_output`, or since the start. Bounded (`BoundedOutput`)."""
         return self._output.text()
+
+    @property
+    def errors(self) -> str:
+        """The standard error so far, bounded as `output`; empty if it is part of `output`."""
+        return self._errors.text()
 
     def take_output(self) -> str:
         """Returns the output since the last call, and discards it.
@@ -140,21 +161,34 @@ class Command:
             env, pass_fds = {**env, reaper.REPORT: str(self._report)}, (*pass_fds, self._report)
         # in its own process group (POSIX: with a new session; Windows: with a flag), so that it can be ended as a whole
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        pipe, joined = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         try:
-            return await asyncio.get_running_loop().subprocess_exec(
-                lambda: _Pipe(self._add),
-                *launch.argv,
-                cwd=launch.cwd,
-                env=env,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=sys.platform != "win32",
-                creationflags=windows_flags,
-                pass_fds=pass_fds,
-            )
+            with self._open_input() as given:
+                return await asyncio.get_running_loop().subprocess_exec(
+                    lambda: _Pipe(self._add, (1, 2) if self._separates_errors else (1,)),
+                    *launch.argv,
+                    cwd=launch.cwd,
+                    env=env,
+                    stdin=asyncio.subprocess.DEVNULL if given is None else given,
+                    stdout=pipe,
+                    stderr=pipe if self._separates_errors else joined,
+                    start_new_session=sys.platform != "win32",
+                    creationflags=windows_flags,
+                    pass_fds=pass_fds,
+                )
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
+
+    @contextlib.contextmanager
+    def _open_input(self) -> Generator[IO[bytes] | None]:
+        """The standard input as a file: a command that does not read a pipe could not end, or would break it."""
+        if self._input is None:
+            yield None
+            return
+        with tempfile.TemporaryFile() as file:
+            file.write(self._input)
+            file.seek(0)
+            yield file
 
     async def _end(self, spawning: asyncio.Future[_Process]) -> None:
         """Ends the process group, if one was started, and shows the rest of the output."""
@@ -166,8 +200,8 @@ class Command:
             os.close(self._report)
             self.left_running = report.removesuffix("\n").split("\n") if report else ()
 
-    def _add(self, data: bytes) -> None:
-        self._output.add(data)
+    def _add(self, descriptor: int, data: bytes) -> None:
+        (self._errors if descriptor == 2 else self._output).add(data)
         self._stream.add(data)
 
 

@@ -27,6 +27,11 @@ class Checked:
     """What is wrong with the check, such as `failed`; empty if it passed or was stopped."""
 
 
+async def no_more(item: PlanItem, results: Sequence[Checked]) -> Checked | None:
+    """There is no other result."""
+    return None
+
+
 class Checks:
     """Runs the checks of plan items during one run of the agent."""
 
@@ -38,13 +43,16 @@ class Checks:
         general: Callable[[PlanItem], Sequence[str]],
         still_passes: Callable[[str], Awaitable[bool]],
         without_seconds: float,
+        after: Callable[[PlanItem, Sequence[Checked]], Awaitable[Checked | None]] = no_more,
     ) -> None:
         """
         Args:
             general: returns the commands that check an item in addition to its own check.
             still_passes: returns whether the last run of a command passed, on the files as they are now.
             without_seconds: a sandboxed check that passes in less time also runs without the proposals.
+            after: called with the results of an item. Returns one more, if there is one.
         """
+        self._after = after
         self._files, self._commands, self._queue = files, commands, queue
         self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
         self._tried_without: set[str] = set()
@@ -63,7 +71,9 @@ class Checks:
             results.append(await self._run(f"The check of #{item.id}", command, replace(call, item_id=item.id)))
             if not results[-1].passed:
                 break
-        return results
+        call.progress = "Cancelled after the checks ran. The plan was not changed."
+        last = await self._after(item, results)
+        return results if last is None else [*results, last]
 
     async def run_command(self, command: str, call: RunningCall) -> Checked:
         """Runs a command as a check, which belongs to the item in progress, even if it has passed on the same files."""

@@ -18,8 +18,10 @@ Raises:
     ToolError: it cannot be started.
 """
 
-EXPLORES_WITH = ("read_file", "search", "list_files", "code", "skill", "fetch", "web_search")
+EXPLORES_WITH = ("read_file", "search", "list_files", "code", "skill")
 """The tools of the subagent, if there are such tools: they change nothing."""
+ASKS = ("fetch", "web_search")
+"""Its tools if the agent that calls it may use them too."""
 
 CONTINUE = {
     "type": "string",

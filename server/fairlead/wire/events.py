@@ -237,7 +237,8 @@ class FeedbackSent(EventHead):
     about: str
     """`message`: what the user said. `review`: what the user decided. `plan`: what the user changed in the plan.
     `files`: the files that changed since the model read them. `new_errors`: errors that its proposals cause. `folders`:
-    the folders of a workspace that has several. `rules`: the project's rules for a folder. More may be added.
+    the folders of a workspace that has several. `rules`: the project's rules for a folder. `hook`: what a hook says.
+    More may be added.
     """
     text: str
 

@@ -47,6 +47,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.SKILLS_PAGE: (params.NoParams, wire.PageResult),
     wire.SUBAGENT_PAGE: (params.SubagentParams, wire.PageResult),
     wire.STOP_SUBAGENT: (params.SubagentParams, None),
+    wire.HOOKS_PAGE: (params.NoParams, wire.PageResult),
     wire.TOOL_SERVERS_LIST: (params.ToolServersParams, states.ToolServersWire),
     wire.TOOL_SERVERS_RESTART: (params.ToolServerParams, states.ToolServersWire),
     wire.TOOL_SERVERS_OFFERS: (params.ToolServersParams, states.ServerOffersWire),

@@ -54,6 +54,7 @@ SKILLS_LIST = "agent/skills/list"
 SKILLS_PAGE = "agent/skills/page"
 SUBAGENT_PAGE = "agent/subagents/page"
 STOP_SUBAGENT = "agent/subagents/stop"
+HOOKS_PAGE = "agent/hooks/page"
 TOOL_SERVERS_LIST = "agent/toolServers/list"
 TOOL_SERVERS_RESTART = "agent/toolServers/restart"
 TOOL_SERVERS_OFFERS = "agent/toolServers/offers"
@@ -436,11 +437,13 @@ class ApproveParams(TypedDict):
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks, or a tool server that no call has started."""
-    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web"]
+    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web", "hook", "call"]
     """`tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-    installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched.
+    installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to
+    run, now and later. `call`: a hook wants the user to look at a call.
 
-    For the three about tool servers, `allow_once` holds until the server, its package or its tools change.
+    For `toolServer`, `installServer`, `changedTools` and `hook`, `allow_once` holds until the server, its package, its
+    tools or the hook changes.
     """
     mode: Literal["sandboxed", "workspace"] | None
     """Where it runs; `null` if nothing starts on this machine."""
@@ -448,14 +451,15 @@ class ApproveParams(TypedDict):
     """Exactly what runs. It may contain invisible or direction characters: show them as escapes.
 
     For `tool`, the server, the tool and the arguments in several lines. For `toolServer`, the command line, or the
-    address if `mode` is `null`. For `changedTools`, the difference. For `web`, the URL. `null` for `file`.
+    address if `mode` is `null`. For `changedTools`, the difference. For `web`, the URL. For `call`, the tool and a line
+    for each field of its input. `null` for `file`.
     """
     cwd: str | None
     """The path of the folder in which it runs; `null` if `mode` is."""
     uri: str | None
     """The file; `null` for everything else."""
     server: str | None
-    """The name of the tool server; for `web`, the host, with an unusual port. `null` for `command` and `file`."""
+    """The name of the tool server; for `web`, the host, with an unusual port; else `null`."""
     tool: str | None
     """The tool that is called; `null` for everything but `tool`."""
     reasons: list[str]

@@ -76,7 +76,7 @@ _REASONS = {
         .gemini/ .qwen/ .agents/ .agent/ .goosehints .goose/ .augment/ .augment-guidelines .trae/ .zencoder/ .qodo/
         .tabnine/ .openhands/ .factory/ .crush.json crush.json .crush/ .warp/ .rules .firebender/ firebender.json
         .fairleadignore .github/copilot-instructions.md .github/instructions/ .github/prompts/ .github/agents/
-        .github/chatmodes/ .github/hooks/ .github/skills/ .fairlead/
+        .github/chatmodes/ .github/hooks/ .github/skills/ .fairlead/ .config/fairlead/
     """,
 }
 _ALL = {name.rstrip("/"): reason for reason, names in _REASONS.items() for name in names.split()}

@@ -28,6 +28,7 @@ const END_TEXTS: Record<string, string> = {
   budget: t("Paused: the budget is used up."),
   loop: t("Paused: the model repeated itself or made no progress."),
   refusal: t("The model refused."),
+  hook: t("Ended by a hook."),
   error: t("Ended with an error."),
   lost: t("The agent's server stopped; the run was interrupted. What you have not accepted is not in your files."),
 };

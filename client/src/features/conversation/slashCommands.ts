@@ -30,6 +30,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "commit", description: t("write a commit message from the record"), command: "fairlead.writeCommitMessage" },
   { name: "permissions", description: t("show which commands may run"), command: "fairlead.showCommandRules" },
   { name: "skills", description: t("show the skills and commands"), command: "fairlead.showSkills" },
+  { name: "hooks", description: t("show the hooks"), command: "fairlead.showHooks" },
   { name: "mcp", description: t("show the tool servers"), command: "fairlead.showToolServers" },
   { name: "model", description: t("choose the model and its effort"), command: "fairlead.chooseModel" },
 ];

@@ -1,5 +1,5 @@
-// Texts that the server writes: the plan's history, the command rules and the skills as pages, the record for the clipboard, and
-// the commit message for Source Control.
+// Texts that the server writes: the plan's history, the command rules, the skills and the hooks as pages, the record for the
+// clipboard, and the commit message for Source Control.
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
@@ -16,6 +16,7 @@ const PAGE_SCHEME = "fairlead-page";
 const COSTS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "costs", path: "/Costs.md" });
 const RULES = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "commands", path: "/Command Permissions.md" });
 const SKILLS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "skills", path: "/Skills.md" });
+const HOOKS = vscode.Uri.from({ scheme: PAGE_SCHEME, authority: "hooks", path: "/Hooks.md" });
 
 export class Pages implements vscode.Disposable {
   private readonly pages = new MarkdownPages(PAGE_SCHEME, (uri) => this.text(uri));
@@ -49,6 +50,11 @@ export class Pages implements vscode.Disposable {
   showSubagent({ sessionId, callId }: { readonly sessionId: string; readonly callId: string }): Promise<void> {
     const uri = { scheme: PAGE_SCHEME, authority: sessionId, path: "/Subagent.md", query: callId };
     return this.show(vscode.Uri.from(uri));
+  }
+
+  /** Shows the hooks, whether each may run, and what is wrong with their files. */
+  showHooks(): Promise<void> {
+    return this.show(HOOKS);
   }
 
   /** Shows what the sessions of this workspace cost, in total and per day. */
@@ -132,6 +138,7 @@ export class Pages implements vscode.Disposable {
 
   private request({ authority, query }: vscode.Uri): Promise<PageResult> {
     if (authority === RULES.authority) return this.server.request(method.commandRules, {});
+    if (authority === HOOKS.authority) return this.server.request(method.hooksPage, {});
     if (authority === SKILLS.authority) return this.server.request(method.skillsPage, {});
     if (authority === COSTS.authority) return this.server.request(method.costs, {});
     if (query !== "") return this.server.request(method.subagentPage, { sessionId: authority, toolCallId: query });

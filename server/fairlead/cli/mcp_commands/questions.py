@@ -76,6 +76,8 @@ def _text(params: dict[str, Any]) -> str:
         "toolServer": f"start this{where}",
         "changedTools": "use these changed tools",
         "installServer": "install this",
+        "hook": f"run this hook{where}, now and later",
+        "call": "make this call",
     }
     verb = verbs.get(params["kind"], f"run this{where}")
     reasons = "\n".join(f"- {escape_invisible(reason)}" for reason in params["reasons"])

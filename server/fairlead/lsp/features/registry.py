@@ -8,6 +8,7 @@ from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.features import (
     checks,
     documents,
+    hooks,
     lifecycle,
     models,
     plan,
@@ -63,6 +64,7 @@ REQUESTS: dict[str, Handler] = {
     wire.SKILLS_PAGE: skills.page,
     wire.SUBAGENT_PAGE: runs.subagent_page_of,
     wire.STOP_SUBAGENT: runs.stop_subagent,
+    wire.HOOKS_PAGE: hooks.page,
     wire.TOOL_SERVERS_LIST: tool_servers.list_servers,
     wire.TOOL_SERVERS_RESTART: tool_servers.restart,
     wire.TOOL_SERVERS_OFFERS: tool_servers.list_offers,

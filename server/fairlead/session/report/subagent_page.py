@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlead.agent.events import CommandEnded, Compacted, Steered, Text, ToolFinished, ToolStarted
 from fairlead.display import count_of
-from fairlead.messages.parts import Part, Prompt
+from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import SubagentState
 from fairlead.session.report.markdown import code_span, plain
 from fairlead.session.subagent import Subagent
@@ -25,17 +25,12 @@ def subagent_page(subagent: Subagent) -> str:
     work = subagent.work
     who = work.agent or "explore"
     parts = [f"# {plain(work.title)}", f"{code_span(who)} · {STATES[work.state]}{_cost(work.tokens, work.cost)}"]
-    prompts = (part.text for message in subagent.messages for part in message.parts if _is_task(part))
-    for text in prompts:
-        parts += ["## Task", *_quoted(text)]
+    for part in (part for message in subagent.messages for part in message.parts):
+        if isinstance(part, Prompt) and not part.while_working:
+            parts += ["## Task", *_quoted(part.text)]
     parts.append("## What it did")
     parts += list(_entries(subagent)) or ["Nothing yet."]
     return "\n\n".join(parts) + "\n"
-
-
-def _is_task(part: Part) -> bool:
-    """Whether a part is a task, and no message that the user sent meanwhile."""
-    return isinstance(part, Prompt) and not part.while_working
 
 
 def _cost(tokens: int, cost: float | None) -> str:

@@ -72,7 +72,9 @@ async def accept(
 
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
+        RequestRefused: a hook of the user refused it, or changed what is proposed; nothing was accepted.
     """
+    await review.before_accept(target_paths(review.files, target))
     async with review.turn():
         await review.files.observe_closely(target_paths(review.files, target))
         await asyncio.to_thread(ask_git_in, review.files.roots.paths)  # decides what is protected
@@ -88,6 +90,7 @@ async def accept(
         async with review.turn():
             await review.files.observe_closely([selection.path for selection in confirmed])
             await _accept(review, confirmed, overwrite_user_lines, outcomes)
+    review.after_accept({str(outcome.path) for outcome in outcomes if outcome.outcome == "applied"})
     return outcomes
 
 

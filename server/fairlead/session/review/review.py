@@ -1,8 +1,9 @@
 """The review of a session's proposals: what the user's decisions need and change."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fairlead.edits.undo import DecisionLog
 from fairlead.gate.gate import Gate
@@ -18,6 +19,8 @@ class Review:
     Args:
         publish: is called after each turn.
         protected: returns the proposals that need a separate confirmation: the reason for each, by its current path.
+        before_accept: runs the hooks before changes to these files are accepted. Raises RequestRefused to prevent it.
+        after_accept: starts the hooks after changes to these files were accepted.
     """
 
     def __init__(
@@ -28,6 +31,8 @@ class Review:
         gate: Gate,
         publish: Callable[[], None],
         protected: Callable[[], Mapping[str, str]],
+        before_accept: Callable[[Collection[Path]], Awaitable[None]],
+        after_accept: Callable[[Collection[str]], None],
     ) -> None:
         self.files = files
         self.feedback = feedback
@@ -35,6 +40,7 @@ class Review:
         self.gate = gate
         self.publish = publish
         self.protected = protected
+        self.before_accept, self.after_accept = before_accept, after_accept
         self.history = DecisionHistory()
         self.lock = asyncio.Lock()
         """Held while a decision, an undo or a rewind changes the proposals."""

@@ -14,7 +14,7 @@ from fairlead.agent.loop import Run
 from fairlead.agent.meter import Account, CostOf, Meter
 from fairlead.agent.model import Model
 from fairlead.agent.old_images import OldImages
-from fairlead.agent.outcome import Outcome
+from fairlead.agent.outcome import Ending, Outcome
 from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
@@ -31,15 +31,17 @@ from fairlead.session.context.folders_note import FoldersNote
 from fairlead.session.context.project_rules import ProjectRules
 from fairlead.session.context.prompt_context import PromptContext
 from fairlead.session.evidence.session_evidence import SessionEvidence
+from fairlead.session.hooks.interceptor import CallHooks, StopHooks
+from fairlead.session.hooks.session_hooks import BeforePrompt, SessionHooks
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.feedback_hook import FeedbackHook
+from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
 from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
 from fairlead.session.run.subagents import EXPLORER, WORKER, MainRun, SpareModels, Subagents, Worker, workspace_text
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
-from fairlead.session.subagent import SubagentLog
+from fairlead.session.subagent import RunningSubagent, SubagentLog
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.web import private_services
 from fairlead.skills.agent_file import AgentFile
@@ -49,7 +51,7 @@ from fairlead.tools.check_queue import CheckQueue
 from fairlead.tools.checks import Checks
 from fairlead.tools.commands import Commands
 from fairlead.tools.delegate import Delegate
-from fairlead.tools.explore import EXPLORES_WITH, Explore
+from fairlead.tools.explore import ASKS, EXPLORES_WITH, Explore
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
@@ -74,6 +76,7 @@ class AgentBuilder:
     code: CodeSupport
     tool_servers: ToolServers
     skills: SkillLibrary
+    hooks: SessionHooks
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event | None], None]
@@ -148,12 +151,18 @@ class AgentBuilder:
             self.tool_servers.prepare(),
         )
 
+    async def before_prompt(self, task: RunTask) -> BeforePrompt:
+        """Runs the hooks before the prompt of a task. Call `begin_run` first."""
+        prompt = task.prompt if task.continues is None else None
+        return await self.hooks.before_prompt(prompt, is_resumed=bool(self.history.messages))
+
     def build(
         self,
         mode: Mode,
         checkpoint: int | None,
         count_prompts: Callable[[], int],
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
+        ending: Ending | None,
     ) -> Agent:
         """The agent of a run. Call `begin_run` first, unless the run has already been stopped.
 
@@ -161,6 +170,7 @@ class AgentBuilder:
             checkpoint: the id of the checkpoint before the prompt; None if the run continues an earlier one.
             count_prompts: returns a number that increases with each message from the user.
             take_feedback: calls the method `take_feedback`, after reading the files that may have changed.
+            ending: why the run must end before it asks the model; None: it need not.
         """
         context, files, plan = self.context, self.files, self.plan
         settings, commands = context.settings, self.commands.tools()
@@ -215,13 +225,15 @@ class AgentBuilder:
             plan=plan,
             history=self.history,
             emit=emit,
-            hooks=[
+            interceptors=[
+                self._call_hooks(mode, ending),
                 limits,
                 OldImages(self.history, model.capabilities.images, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
-                FeedbackHook(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
+                FeedbackInterceptor(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
                 Reminder(plan, emit, counts_only=mode == "ask"),
+                StopHooks(self.hooks.hooks, emit),
             ],
             meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),
@@ -253,37 +265,31 @@ class AgentBuilder:
                 log=self.subagents,
                 kept=self._kept,
                 models=self._subagent_models,
+                gate=self.commands.gate,
                 explorer=self._explorer,
                 worker=self._worker,
             )
         )
 
-    def _explorer(self, files: Files) -> Worker:
-        context = self.context
-        commands = self.commands.tools()
-        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
-        own |= code_tools(files, commands.gate, self.code.queries, context.diagnostics)
-        if context.settings.web.search_url:
-            own["web_search"] = WebSearch(self._web, context.settings.web.search_url)
-        if self.skills.has_any_for_model:
-            own["skill"] = UseSkill(self.skills)
+    def _explorer(self, subagent: RunningSubagent) -> Worker:
+        files, session_commands = subagent.fork, self.commands.of_fork(subagent.fork)
+        commands, agent = session_commands.tools(), self.skills.found.agent_named(self.agent)
+        own = self._tools_in(files, commands)
+        own |= code_tools(files, commands.gate, self.code.queries, self.context.diagnostics)
         return Worker(
             EXPLORER.format(workspace=workspace_text(files.roots)),
-            {name: tool for name, tool in own.items() if name in EXPLORES_WITH},
-            context.choose_small_model(self.selection) or context.choose_model(self.selection),
+            {name: own[name] for name in own if name in (*EXPLORES_WITH, *(ASKS if _may_use(agent, name) else ()))},
+            self.context.choose_small_model(self.selection) or self.context.choose_model(self.selection),
+            self.hooks.in_fork(files, session_commands, subagent.run_id),
+            session_commands.aclose,
         )
 
-    def _worker(self, agent: AgentFile, files: Files) -> Worker:
+    def _worker(self, agent: AgentFile, subagent: RunningSubagent) -> Worker:
         """What an agent in a file works with. The language servers do not know its edits, so it does not ask them."""
-        session_commands = self.commands.of_fork(files)
+        files, session_commands = subagent.fork, self.commands.of_fork(subagent.fork)
         commands = session_commands.tools()
-        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
-        if self.context.settings.web.search_url:
-            own["web_search"] = WebSearch(self._web, self.context.settings.web.search_url)
-        if self.skills.has_any_for_model:
-            own["skill"] = UseSkill(self.skills)
         given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
-        tools = {**own, **{tool.spec.name: tool for tool in given}}
+        tools = {**self._tools_in(files, commands), **{tool.spec.name: tool for tool in given}}
         del tools["todo"]
         system = "".join(
             (
@@ -296,8 +302,21 @@ class AgentBuilder:
         )
         choice = self.context.choose_named_model(self.selection, agent.model) if agent.model else None
         return Worker(
-            system, _usable(tools, agent), choice or self.context.choose_model(self.selection), session_commands.aclose
+            system,
+            _usable(tools, agent),
+            choice or self.context.choose_model(self.selection),
+            self.hooks.in_fork(files, session_commands, subagent.run_id),
+            session_commands.aclose,
         )
+
+    def _tools_in(self, files: Files, commands: Commands) -> dict[str, Tool]:
+        """The tools that do not ask language servers, for these files."""
+        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
+        if self.context.settings.web.search_url:
+            own["web_search"] = WebSearch(self._web, self.context.settings.web.search_url)
+        if self.skills.has_any_for_model:
+            own["skill"] = UseSkill(self.skills)
+        return own
 
     async def begin_call(self) -> None:
         """Like `begin_run`, without what only a model needs. Starts no tool server: a call starts its own one."""
@@ -329,7 +348,7 @@ class AgentBuilder:
         more = [*given, RunCheck(checks, self._known_checks)]
         dispatcher = Dispatcher(
             tools={**own, **{tool.spec.name: tool for tool in more}},
-            hooks=(),
+            interceptors=(self._call_hooks(),),
             emit=emit,
             current_item=current_item,
             already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before
@@ -346,6 +365,9 @@ class AgentBuilder:
             take_feedback,
             checkpoint,
         )
+
+    def _call_hooks(self, mode: Mode = "agent", ending: Ending | None = None) -> CallHooks:
+        return CallHooks(self.hooks.hooks, self.commands.gate, lambda: self.files.roots, mode, ending)
 
     def _checks(self, commands: Commands, more: Sequence[str] = ()) -> Checks:
         """The checks of the items that a run completes.
@@ -367,6 +389,7 @@ class AgentBuilder:
             general_checks,
             evidence.still_passes,
             self.context.settings.check.without_changes_seconds,
+            self.hooks.step_checked,
         )
 
     def _known_checks(self) -> list[str]:
@@ -408,6 +431,11 @@ class AgentBuilder:
         await self._subagent_models.aclose()
 
 
+def _may_use(agent: AgentFile | None, tool: str) -> bool:
+    """Whether the agent of the main run may use a tool."""
+    return agent is None or agent.may_use(tool)
+
+
 def _usable(tools: dict[str, Tool], agent: AgentFile | None) -> dict[str, Tool]:
     """The tools that an agent may use."""
-    return tools if agent is None else {name: tool for name, tool in tools.items() if agent.may_use(name)}
+    return {name: tool for name, tool in tools.items() if _may_use(agent, name)}

@@ -12,6 +12,8 @@ from fairlead.agent.tool import Mode
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.session.decision_history import DecisionHistory
 from fairlead.session.errors import RequestRefused
+from fairlead.session.hooks.session_hooks import BeforePrompt
+from fairlead.session.hooks.texts import BLOCKED_PROMPT
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
@@ -81,17 +83,23 @@ class Runs:
         if self.is_active and not self._current.is_stopping:
             raise RequestRefused("This session is already running. Stop it first, or start a new session.")
 
-    async def execute_main(self, task: RunTask, on_begin: Callable[[], None]) -> Outcome:
+    async def execute_main(
+        self, task: RunTask, on_begin: Callable[[], None], on_allowed: Callable[[], None] = lambda: None
+    ) -> Outcome:
         """Executes the main run for a task. Cancelling the caller cancels the run; the outcome is still returned.
 
         If a stopped run has not ended yet, waits for it first. `on_begin` is called when the run begins, before its
-        first event.
+        first event, `on_allowed` when the hooks have let the prompt pass.
         """
         self._prompt_count += 1
-        return await self._current.execute(lambda stopped: self._prepare_main(task, on_begin, stopped=stopped))
+        return await self._current.execute(
+            lambda stopped: self._prepare_main(task, on_begin, on_allowed, stopped=stopped)
+        )
 
-    async def _prepare_main(self, task: RunTask, on_begin: Callable[[], None], *, stopped: bool) -> Outcome:
-        """Prepares the run (the sandbox, the rules, the prompt's context), then executes it.
+    async def _prepare_main(
+        self, task: RunTask, on_begin: Callable[[], None], on_allowed: Callable[[], None], *, stopped: bool
+    ) -> Outcome:
+        """Prepares the run (the sandbox, the rules, the hooks, the prompt's context), then executes it.
 
         Args:
             stopped: whether the run was stopped before it began. If it was, or if it is stopped while it is prepared,
@@ -100,11 +108,15 @@ class Runs:
         on_begin()
         self._builder.run_id = self.main_id = self.new_id()
         self._builder.agent = self.agent = self.agent if task.agent is None else task.agent
+        before = BeforePrompt()
         if not stopped:
             try:
                 await self._builder.begin_run()
+                before = await self._builder.before_prompt(task)
             except asyncio.CancelledError:
                 stopped = True
+        if before.ending is None:
+            on_allowed()
         checkpoint = self._add_checkpoint(task.prompt) if task.continues is None else None
         self.mode = task.mode or self.mode
         plan = self._builder.plan
@@ -112,19 +124,22 @@ class Runs:
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
             plan.set_awaits_approval(self.mode == "plan")
         self._builder.apply_plan_settings()
-        agent = self._builder.build(self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback)
+        agent = self._builder.build(
+            self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback, before.ending
+        )
         current = asyncio.current_task()
         context: list[Part] = []
-        if not stopped:
+        if not stopped and before.ending is None:
             try:
-                context = await self._builder.collect_context(task)
+                context = [*await self._builder.collect_context(task), *before.notes]
             except asyncio.CancelledError:
                 stopped = True
         if stopped and current is not None:
             current.cancel()  # takes effect in the loop, which turns it into an outcome
         else:
             self._builder.commands.start_guarded_search()
-        outcome = await self.execute(Run(agent), user_prompt(task.prompt, self.mode, context, checkpoint))
+        prompt = user_prompt(task.prompt, self.mode, context, checkpoint)
+        outcome = await self.execute(Run(agent), prompt if before.ending is None else [Note("hook", BLOCKED_PROMPT)])
         await self._compare_at_end(outcome)
         return outcome
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.agent.agent import Agent
 from fairlead.agent.events import Event, RunFinished, ToolStarted, UsageReported
 from fairlead.agent.guard import IdleGuard, RepeatGuard
-from fairlead.agent.hooks import Hook
+from fairlead.agent.interceptors import Interceptor
 from fairlead.agent.limits import Limits
 from fairlead.agent.loop import Run
 from fairlead.agent.meter import Meter
@@ -20,12 +20,14 @@ from fairlead.agent.window import Window
 from fairlead.display import shorten
 from fairlead.edits.origins import Author
 from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate
 from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Note, Part, Prompt, Text
 from fairlead.models.factory import ModelChoice, open_model
 from fairlead.plan import PlanItem, PlanningState, TodoManager
 from fairlead.plan.evidence import SubagentWork
-from fairlead.session.run.feedback_hook import FeedbackHook
+from fairlead.session.hooks.interceptor import CallHooks, StopHooks
+from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
 from fairlead.session.run.prompt import proposals_note
 from fairlead.session.session_model import cost_of, window_size
 from fairlead.session.subagent import RunningSubagent, SubagentLog
@@ -34,6 +36,7 @@ from fairlead.tools.command_changes import ProposedChanges, propose_changes
 from fairlead.tools.fork_changes import changes_between
 from fairlead.tools.kept_results import KeptResults
 from fairlead.uncancelled import finish_uncancelled
+from fairlead.user_hooks.hooks import UserHooks
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Roots
 
@@ -42,6 +45,8 @@ MAX_AT_ONCE = 6
 MAX_REPORT_CHARS = 20_000
 """How much of a report the model gets at once."""
 MAX_TITLE = 80
+EXPLORER_TYPE = "Explore"
+"""What hooks call an explorer, as in Claude Code."""
 EXPLORER = """You are a subagent of Fairlead, a coding agent inside the user's editor. {workspace}
 
 You get one task: find something out about the workspace. You cannot change anything. Look around with your tools, \
@@ -64,10 +69,6 @@ paths and the numbers of lines that matter, and what is left."""
 NOT_FINISHED = "(The subagent did not finish: {reason})"
 STOPPED_BY_USER = "The user stopped this subagent. Do not start it again unless the user asks for it."
 NO_REPORT = "It has not reported anything."
-
-
-async def nothing_to_close() -> None:
-    """For a subagent without commands."""
 
 
 async def no_new_errors() -> bool:
@@ -99,9 +100,10 @@ class MainRun:
     log: SubagentLog
     kept: KeptResults
     models: "SpareModels"
-    explorer: Callable[[Files], "Worker"]
-    """Returns what a subagent works with that changes nothing, given its fork of the files."""
-    worker: Callable[[AgentFile, Files], "Worker"]
+    gate: Gate
+    explorer: Callable[[RunningSubagent], "Worker"]
+    """Returns what a subagent works with that changes nothing."""
+    worker: Callable[[AgentFile, RunningSubagent], "Worker"]
     """Returns what an agent in a file works with as a subagent."""
 
 
@@ -114,7 +116,9 @@ class Worker:
     tools: Mapping[str, Tool]
     choice: ModelChoice
     """What answers its requests."""
-    aclose: Callable[[], Awaitable[None]] = nothing_to_close
+    hooks: UserHooks
+    """They see its fork of the files."""
+    aclose: Callable[[], Awaitable[None]]
     """Ends its commands."""
 
 
@@ -157,7 +161,7 @@ class Subagents:
         """
         subagent = self._begin("", title, continues, call)
         try:
-            report = await self._work(self._run.explorer(subagent.fork), subagent, task, call)
+            report = await self._work(self._run.explorer(subagent), subagent, task, call)
         finally:
             self._run.log.end(subagent.run_id)
         if subagent.work.state != "done":
@@ -174,7 +178,7 @@ class Subagents:
         """
         subagent = self._begin(agent.name, title, continues, call)
         try:
-            report = await self._work(self._run.worker(agent, subagent.fork), subagent, task, call)
+            report = await self._work(self._run.worker(agent, subagent), subagent, task, call)
         finally:
             merged = await finish_uncancelled(merge(self._run.files, subagent.before, subagent.fork, call.author))
             subagent.is_merged, call.changed_paths = True, merged.paths
@@ -253,12 +257,14 @@ class Subagents:
         async def take_said() -> list[Prompt | Note]:
             return subagent.take_said()
 
-        hooks: list[Hook] = [
+        interceptors: list[Interceptor] = [
+            CallHooks(worker.hooks, run.gate, lambda: files.roots),
             run.limits.of_subagent(),
             OldImages(subagent.history, model.capabilities.images, emit),
             RepeatGuard(change_token, run.max_repeats, run.max_idle_rounds),
             IdleGuard(change_token, run.max_repeats, run.max_idle_rounds),
-            FeedbackHook(take_said, lambda: bool(subagent.said), no_new_errors, emit),
+            FeedbackInterceptor(take_said, lambda: bool(subagent.said), no_new_errors, emit),
+            StopHooks(worker.hooks, emit, subagent.work.agent or EXPLORER_TYPE),
         ]
         return Agent(
             run_id=subagent.run_id,
@@ -268,7 +274,7 @@ class Subagents:
             plan=_plan_with(run.plan, call.item_id),
             history=subagent.history,
             emit=emit,
-            hooks=hooks,
+            interceptors=interceptors,
             meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),
             window=window,

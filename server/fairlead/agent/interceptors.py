@@ -1,6 +1,6 @@
-"""Hooks: what acts at the boundaries of a run beside the loop's own work (`loop.py`).
+"""Interceptors: what acts at the boundaries of a run beside the loop's own work (`loop.py`).
 
-A run calls its hooks in order. What a hook must remember, such as a count, it keeps itself; a run has hooks of its own.
+A run calls its interceptors in order. What one must remember, such as a count, it keeps itself. No two runs share one.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class RunEnded(Exception):
         self.ending = ending
 
 
-class Hook:
+class Interceptor:
     """Does nothing at each boundary; a subclass overrides those at which it acts.
 
     Each method may raise RunEnded.
@@ -46,8 +46,13 @@ class Hook:
     async def before_retry(self) -> None:
         """Called before a failed request is sent again."""
 
-    async def before_call(self, call: Call, tool: Tool | None, has_read_result: bool) -> Refusal | None:
-        """Called before each call, even if its tool or its input will be refused. Returns why it must not run.
+    async def before_compaction(self) -> None:
+        """Called before the conversation is shortened."""
+
+    async def before_call(self, call: Call, tool: Tool | None, has_read_result: bool) -> Refusal | Call | None:
+        """Called before each call, even if its tool or its input will be refused. Not called after a refusal.
+
+        Returns why the call must not run, or the call that runs instead: the same with another input.
 
         Args:
             tool: None if there is no such tool.
@@ -55,16 +60,20 @@ class Hook:
         """
         return None
 
-    async def after_call(self, call: Call, running: RunningCall, result: str) -> None:
-        """Called after each call that has run to its end.
+    async def after_call(self, call: Call, running: RunningCall, result: str) -> str:
+        """Called after each call that has run to its end. Returns what the model reads after the result.
 
         Args:
             result: its text; empty if it failed.
         """
+        return ""
 
     async def after_results(self, calls: Sequence[Call], results: Sequence[Result]) -> None:
         """Called when each call of an answer has its result, in the same order."""
 
     async def before_end(self) -> Sequence[Prompt | Note]:
-        """Called when the model has ended its turn. Returns what it must read before the run may end."""
+        """Called when the model has ended its turn, unless an earlier one prolongs the run.
+
+        Returns what the model must read before the run may end.
+        """
         return ()

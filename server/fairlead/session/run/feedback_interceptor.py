@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from fairlead.agent.events import Event, FeedbackSent
-from fairlead.agent.hooks import Hook
+from fairlead.agent.interceptors import Interceptor
 from fairlead.messages.parts import Note, Prompt
 
 
-class FeedbackHook(Hook):
+class FeedbackInterceptor(Interceptor):
     """The feedback of a run (docs/plan.md L6), and the new errors of its proposals (L18)."""
 
     def __init__(
