@@ -29,7 +29,7 @@ class FinalChecks:
         self.results: dict[str, states.CheckResultWire] = {}
         """The last result of each check, by its command."""
         self.has_failed = False
-        """Whether in the last run of the checks one failed, or they could not run."""
+        """Whether in the last run of the checks one did not pass, or they could not run."""
 
     def add_event(self, event: dict[str, Any]) -> None:
         """Notes which checks run outside of the sandbox, where they do not see the proposed changes."""
@@ -70,10 +70,10 @@ class FinalChecks:
         finally:
             self._request = None
         self.results |= {result["command"]: result for result in checked["results"]}
-        self.has_failed = not all(result["passed"] for result in checked["results"])
+        self.has_failed = not all(map(_passed, checked["results"]))
         marks = self._display.marks
         for result in checked["results"]:
-            mark, style = (marks.done, "green") if result["passed"] else (marks.failed, "red")
+            mark, style = (marks.done, "green") if _passed(result) else (marks.failed, "red")
             line = Text.assemble((mark, style), f" {clean(result['message']).replace('`', '')}")
             self._show(wrap(line, self._display.console, self._display.width))
         return not self.has_failed
@@ -87,3 +87,8 @@ class FinalChecks:
     def _show(self, lines: list[Text]) -> None:
         self._display.close()
         self._display.show(lines)
+
+
+def _passed(result: states.CheckResultWire) -> bool:
+    """Whether a check passed on the files as they are now."""
+    return result["passed"] is True and not result["outdated"]

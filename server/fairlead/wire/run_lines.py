@@ -139,7 +139,7 @@ class OutcomeLine(TypedDict):
     checks: list[CheckResultWire]
     """The last result of each check that ran after the agent had ended."""
     refused: list[ApproveParams]
-    """The permissions that were needed and refused."""
+    """The permissions that were refused. Only those with a `toolCallId` or of the kind `file` decide the outcome."""
     unanswered: list[str]
     """The questions that were not answered."""
     warnings: list[str]

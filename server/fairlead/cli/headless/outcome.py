@@ -66,7 +66,6 @@ class RunFacts:
     def outcome(self) -> RunOutcome:
         """The first that applies, in the order of docs/headless.md."""
         refused = any(report.counts["refused"] for report in self.reports)
-        kinds = {line["type"] for line in self.missed}
         stop_reason = self.result["stopReason"] if self.result is not None else ""
         if self.has_nothing_to_continue:
             return "not_started"
@@ -78,9 +77,9 @@ class RunFacts:
             return "failed"
         if self.has_failed_check:
             return "check_failed"
-        if "refused" in kinds:
+        if any(line["type"] == "refused" and _is_needed(line["request"]) for line in self.missed):
             return "not_allowed"
-        if "unanswered" in kinds:
+        if any(line["type"] == "unanswered" for line in self.missed):
             return "not_answered"
         return "failed" if refused or self.has_unwritten_file else "done"
 
@@ -110,6 +109,11 @@ class RunFacts:
             "recordFile": self.record_file,
             "recordingFile": self.recording_file,
         }
+
+
+def _is_needed(request: wire.ApproveParams) -> bool:
+    """Whether a call or the review of the changes needed it, and not only a program that would help the agent."""
+    return request["toolCallId"] is not None or request["kind"] == "file"
 
 
 def _step_counts(plan: states.PlanWire | None) -> StepCountsWire:
