@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.command import COMMAND, DEADLINE, environment, run_plain
+from cli.command import COMMAND, DEADLINE, all_gone, environment, run_plain
 from cli.json_run import SCHEMA, read_lines, run_json, schema
 from fairlead import __version__
 from fairlead.cli.headless.arguments import EXIT_TEXTS
@@ -178,3 +179,29 @@ def test_a_model_that_is_stopped_in_the_middle_of_an_answer(workspace: Path) -> 
             rest, _ = process.communicate(timeout=DEADLINE)
     lines = read_lines((b"".join(read) + rest).decode(), process.returncode)
     assert (process.returncode, lines[-1]["outcome"], lines[-1]["stopReason"]) == (130, "interrupted", "cancelled")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems cannot send Ctrl-C to one process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_checks_run(hello: Path, record: Record, number: signal.Signals) -> None:
+    """The checks end, nothing is accepted, and the outcome is the last line."""
+    needs_sandbox()
+    replay = record({"calls": [EDIT]}, {"text": "Done."})
+    given = ("--workspace", hello.parent, "--replay", replay, "--accept", "checks", "--check", "sleep 999")
+    command, pipe = [*COMMAND, *map(str, ("run", "x", "--json", *given))], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment()) as process:
+        assert process.stdout is not None
+        read: list[bytes] = []
+        children: list[psutil.Process] = []
+        for line in process.stdout:
+            read.append(line)
+            if b'"kind":"command"' in line:
+                children = psutil.Process(process.pid).children(recursive=True)
+                process.send_signal(number)
+                break
+        rest, _ = process.communicate(timeout=DEADLINE)
+        assert all_gone(children)
+    lines = read_lines((b"".join(read) + rest).decode(), process.returncode)
+    assert (process.returncode, lines[-1]["outcome"]) == (130, "interrupted")
+    assert lines[-1]["changes"][0]["undecided"] == 1
+    assert "night" in hello.read_text(encoding="utf-8")
