@@ -114,6 +114,9 @@ def test_help_of_run() -> None:
         "--record",
         "--save-record",
         "--pass-variable",
+        "--json",
+        "--max-cost",
+        "--allow RULE",
         "exit codes",
     )
     for word in (*words, "DANGEROUS"):
