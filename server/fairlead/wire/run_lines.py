@@ -141,7 +141,7 @@ class OutcomeLine(TypedDict):
     refused: list[ApproveParams]
     """The permissions that were refused. Only those with a `toolCallId` or of the kind `file` decide the outcome."""
     unanswered: list[str]
-    """The questions that were not answered."""
+    """The questions that were not answered. Only those of a call decide the outcome."""
     warnings: list[str]
     """The errors and warnings among the messages."""
     summary: str

@@ -79,7 +79,7 @@ class RunFacts:
             return "check_failed"
         if any(line["type"] == "refused" and _is_needed(line["request"]) for line in self.missed):
             return "not_allowed"
-        if any(line["type"] == "unanswered" for line in self.missed):
+        if any(line["type"] == "unanswered" and line["toolCallId"] is not None for line in self.missed):
             return "not_answered"
         return "failed" if refused or self.has_unwritten_file else "done"
 
