@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shlex
 import signal
 import sys
 import time
@@ -25,8 +24,6 @@ from fairlead.cli.headless.proved_changes import count_changes, proved_changes
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
-from fairlead.cli.program import program_name
-from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, adopt_sessions, delete_old_sessions, newest_session
 from fairlead.cli.signals import ending_signals, suspend_signal
@@ -39,23 +36,20 @@ from fairlead.cli.summary import (
     replay_line,
     result_lines,
     summary_lines,
-    workspace_arguments,
 )
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.plan_view import plan_lines
 from fairlead.cli.view.screen import LiveDisplay
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean, escape_hidden
+from fairlead.cli.view.text import clean
 from fairlead.cli.view.transcript import Transcript
-from fairlead.models.recording import write_recording
-from fairlead.session.record.shape import record_text
+from fairlead.cli.written_files import WrittenFiles
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import OpenedSession
 from fairlead.wire.params import FileItem, ResourceItem
 from fairlead.wire.run_lines import FORMAT, RefusedLine, UnansweredLine
-from fairlead.workspace.replace_file import replace_file
 
 REVIEW_OPTIONS = (
     Option("y", "yes", "show them and decide on each file"),
@@ -93,13 +87,13 @@ class Run:
         )
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answers, start_server)
         self._transcript = Transcript(display, options.workspace)
-        self._recorder = ConversationRecorder(options.prompt or "") if options.recording else None
         self._edits: states.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
         self._checks = FinalChecks(self._client, display)
         self._facts = RunFacts()
+        self._files = WrittenFiles(options, self._client, display, self._facts)
         self._is_saved = options.storage is not None
         self._is_running = False
         self._may_ask = True
@@ -120,7 +114,7 @@ class Run:
             facts.has_nothing_to_continue = True
         except (wire.RequestError, ServerExited, OSError) as error:
             self._show_error(error)
-            self._write_recording()
+            self._files.write_recording()
             can_continue = bool(self._session_id) and self._is_saved
             if isinstance(error, ServerExited) and can_continue and not self._is_summarized:
                 self._display.show([continue_line(self._options, finished=False)])
@@ -223,12 +217,11 @@ class Run:
             result["record"] = record["summary"]  # the result was made before these commands ended
         self._display.close()
         self._show_result(result, time.monotonic() - started)
-        written = self._write_recording()
+        self._files.write_recording()
         try:
             await self._review(finished=result["stopReason"] == "end_turn")
         finally:
-            written = await self._save_record() and written
-            self._facts.has_unwritten_file = not written
+            await self._files.save_record(self._session_id)
 
     async def _mentioned(self, prompt: str) -> list[FileItem | ResourceItem]:
         """The files and resources that the prompt mentions."""
@@ -344,52 +337,6 @@ class Run:
         question = f"The run was stopped. Review the changes to {files} file{'s' if files > 1 else ''}?"
         return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
-    def _write_recording(self) -> bool:
-        """Writes the recording, if there is one and it was not written yet. Returns False if that fails."""
-        recorder, self._recorder = self._recorder, None
-        if recorder is None or self._options.recording is None:
-            return True
-        path, recording = self._options.recording, recorder.recording()
-        if not recording.turns:
-            self._display.show([Text(f"  Nothing was recorded, so {path} was not written.", style="dim")])
-            return True
-        try:
-            write_recording(path, recording)
-        except OSError as error:
-            self._display.show([Text(f"  The recording was not written: {error.strerror or error}", style="red")])
-            return False
-        self._facts.recording_file = str(path)
-        count = len(recording.turns)
-        answers, them = ("1 answer", "it") if count == 1 else (f"{count} answers", "them")
-        self._display.show([Text(f"  Recorded {answers} to {path}; play {them} with --replay.", style="dim")])
-        return True
-
-    async def _save_record(self) -> bool:
-        """Takes the summary from the record, and saves the record if that was requested. Returns False if that fails.
-
-        Raises:
-            ServerExited: as for `AgentClient.request`. The caller shows the reason.
-        """
-        path = self._options.record
-        try:
-            result: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
-            self._facts.summary = result["summary"]
-            if path is None:
-                return True
-            replace_file(path, record_text(result["record"]))
-        except ServerExited:
-            self._display.show([Text("The record was not saved.", style="red")])
-            raise
-        except (wire.RequestError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else None
-            self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
-            return False
-        self._facts.record_file = str(path)
-        verify = f"verify {shlex.quote(str(path))}{workspace_arguments(self._options.workspace)}"
-        text = f"Saved the record to {path}. To verify it: {program_name()} {verify}"
-        self._display.show([Text(escape_hidden(text), style="dim")])
-        return True
-
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
         """Handles a notification. Those of other sessions are ignored."""
         if params.get("sessionId", self._session_id) != self._session_id:
@@ -411,8 +358,7 @@ class Run:
                     self._window = (params["contextTokens"], params["contextLimit"])
                 self._transcript.on_event(params)
                 self._checks.add_event(params)
-                if self._recorder is not None:
-                    self._recorder.add_event(params)
+                self._files.add_event(params)
             case _ if method == SHOW_MESSAGE and (line := message_line(params)) is not None:
                 self._facts.messages.append(line)
                 self._lines.write(line)
