@@ -1,4 +1,4 @@
-// `npm run wire`: generates the client's types and the tables of docs/protocol.md from the shapes of the wire.
+// `npm run wire`: generates the client's types, tables of the documentation and a JSON Schema from the shapes of the wire.
 
 import { pythonEnvironment, runInTerminal, venvProgram } from "./process.mjs";
 import { ensurePython, main } from "./setup.mjs";

@@ -1,23 +1,23 @@
 """`python scripts/wire.py [--check]`: generates what is derived from the shapes of the wire (`server/fairlead/wire/`).
 
-Writes the client's TypeScript and the tables of docs/protocol.md that follow a line `<!-- wire: NAME -->`. With
-`--check`, it writes nothing, and the exit code is 1 if something differs.
+Writes the client's TypeScript, the tables of docs/protocol.md and docs/headless.md that follow a line
+`<!-- wire: NAME -->`, and docs/run-json.schema.json. With `--check`, it writes nothing, and the exit code is 1 if
+something differs.
 """
 
 import ast
-import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
 from textwrap import wrap
 
-ROOT = Path(__file__).resolve().parents[1]
-SERVER = ROOT / "server" / "fairlead" / "wire"
+from wire_definitions import ROOT, Alias, Constant, Field, Shape, Wire, name_of, write_type
+from wire_schema import json_schema
+
 CLIENT = ROOT / "client" / "src" / "wire"
-PAGE = ROOT / "docs" / "protocol.md"
+PROTOCOL = ROOT / "docs" / "protocol.md"
+HEADLESS = ROOT / "docs" / "headless.md"
+SCHEMA = ROOT / "docs" / "run-json.schema.json"
 WIDTH = 120
 """The longest line of TypeScript, as in .prettierrc."""
 PAGE_WIDTH = 140
@@ -30,166 +30,6 @@ GROUPS = {"method": "agent/", "serverCommand": "fairlead.server.", "scheme": "fa
 """The constants of the TypeScript, with the beginning of their values."""
 MARKER = re.compile(r"(?<=^<!-- wire: )(\w+)( -->\n)(?:(?:.+\n|\n(?!#))*?(?:\|.*\n)+)?", re.M)
 """A line before a table, with the table that it had; a new line has none."""
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    type: ast.expr
-    optional: bool
-    doc: str
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A TypedDict."""
-
-    name: str
-    bases: Sequence[str]
-    fields: Sequence[Field]
-    doc: str
-
-
-@dataclass(frozen=True)
-class Alias:
-    """A name for another type."""
-
-    name: str
-    type: ast.expr
-    doc: str
-
-
-@dataclass(frozen=True)
-class Constant:
-    name: str
-    value: str
-    doc: str
-
-
-class Wire:
-    """The definitions of the modules, by name and without the suffix `Wire`."""
-
-    def __init__(self) -> None:
-        self.types: dict[str, dict[str, Shape | Alias]] = {}
-        """By module."""
-        self.constants: dict[str, Constant] = {}
-        for module in chain.from_iterable(FILES.values()):
-            tree = ast.parse((SERVER / f"{module}.py").read_text("utf-8"))
-            self.types[module] = {}
-            for node, after in pairwise([*tree.body, None]):
-                self._read(self.types[module], node, _text(after))
-        tables = ast.parse((SERVER / "messages.py").read_text("utf-8"))
-        self.methods = {
-            _target(node): [(self.constants[_name(key)], value) for key, value in zip(keys, values, strict=True)]
-            for node in tables.body
-            if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict)
-            for keys, values in [(node.value.keys, node.value.values)]
-        }
-        """The tables of methods, each with the params, or the params and the result."""
-        self.all = {name: found for module in self.types.values() for name, found in module.items()}
-
-    def _read(self, types: dict[str, Shape | Alias], node: ast.stmt | None, doc: str) -> None:
-        match node:
-            case ast.ClassDef(name=name, bases=[*bases]) if all(isinstance(base, ast.Name) for base in bases):
-                if name != "RequestError":
-                    fields = [
-                        _field(_target(one), one.annotation, _text(after))
-                        for one, after in pairwise([*node.body, None])
-                        if isinstance(one, ast.AnnAssign)
-                    ]
-                    found = [_name(base) for base in bases if _name(base) != "TypedDict"]
-                    types[_plain(name)] = Shape(_plain(name), found, fields, _text(node.body[0]))
-            case ast.Assign(
-                targets=[ast.Name(name)], value=ast.Call(func=ast.Name("TypedDict"), args=[_, ast.Dict() as d])
-            ):
-                fields = [
-                    _field(ast.literal_eval(key), hint, "") for key, hint in zip(d.keys, d.values, strict=True) if key
-                ]
-                types[name] = Shape(name, [], fields, doc)
-            case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(str(value))):
-                self.constants[name] = Constant(name, value, doc)
-            case ast.Assign(targets=[ast.Name(name)], value=ast.Subscript() | ast.BinOp() as hint):
-                types[_plain(name)] = Alias(_plain(name), hint, doc)
-            case _:
-                pass
-
-    def fields(self, shape: Shape) -> list[Field]:
-        """The fields of a shape and of its bases."""
-        return [*chain.from_iterable(self.fields(self.shape(base)) for base in shape.bases), *shape.fields]
-
-    def shape(self, name: str) -> Shape:
-        found = self.all[name]
-        assert isinstance(found, Shape), f"{name} is not a TypedDict"
-        return found
-
-    def members(self, hint: ast.expr) -> list[str]:
-        """The names of the shapes of a union, in which unions may be named."""
-        found: list[str] = []
-        for name in map(_name, _options(hint)):
-            named = self.all[name]
-            found += self.members(named.type) if isinstance(named, Alias) else [name]
-        return found
-
-
-def _field(name: str, hint: ast.expr, doc: str) -> Field:
-    optional = isinstance(hint, ast.Subscript) and _name(hint.value) == "NotRequired"
-    return Field(name, hint.slice if isinstance(hint, ast.Subscript) and optional else hint, optional, doc)
-
-
-def _text(node: ast.stmt | None) -> str:
-    """The docstring that a statement is; "" if it is none."""
-    match node:
-        case ast.Expr(ast.Constant(str(text))):
-            return " ".join(text.split())
-        case _:
-            return ""
-
-
-def _target(node: ast.AnnAssign) -> str:
-    assert isinstance(node.target, ast.Name)
-    return node.target.id
-
-
-def _name(node: ast.expr | None) -> str:
-    """The name of a type or constant, without its module and the suffix `Wire`."""
-    match node:
-        case ast.Name(name) | ast.Attribute(attr=name):
-            return _plain(name)
-        case ast.Constant(None):
-            return "None"
-        case _:
-            raise TypeError(f"not a name: {ast.dump(node) if node else node}")
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix("Wire")
-
-
-def _options(hint: ast.expr) -> list[ast.expr]:
-    """The types of a union; the type itself if it is none."""
-    return [*_options(hint.left), *_options(hint.right)] if isinstance(hint, ast.BinOp) else [hint]
-
-
-def _written(hint: ast.expr, named: Callable[[str], str], collection: dict[str, str]) -> list[str]:
-    """A type as in TypeScript: the options of a union, or the type itself.
-
-    Args:
-        named: returns how a name is written.
-        collection: how `list` and `dict` are written, with `{}` for the inner type.
-    """
-    found: list[str] = []
-    for option in _options(hint):
-        if not isinstance(option, ast.Subscript):
-            found.append(named(_name(option)))
-            continue
-        kind, items = _name(option.value), option.slice.elts if isinstance(option.slice, ast.Tuple) else [option.slice]
-        if kind == "Literal":
-            found += [json.dumps(ast.literal_eval(item)) for item in items]
-        else:
-            inner = " | ".join(_written(items[-1], named, collection))
-            found.append(collection[kind].format(f"({inner})" if kind == "list" and " | " in inner else inner))
-    return found
-
 
 # TypeScript
 
@@ -253,7 +93,7 @@ def _declaration(found: Shape | Alias) -> str:
 def _script(hint: ast.expr) -> list[str]:
     """The options of a type in TypeScript."""
     collection = {"list": "readonly {}[]", "dict": "Readonly<Record<string, {}>>"}
-    return _written(hint, lambda name: {**PLAIN, "Any": "unknown"}.get(name, name), collection)
+    return write_type(hint, lambda name: {**PLAIN, "Any": "unknown"}.get(name, name), collection)
 
 
 def _union(start: str, options: list[str], indent: str) -> str:
@@ -281,12 +121,18 @@ def _comment(text: str, indent: str) -> str:
 
 
 class Page:
-    """The tables of docs/protocol.md. A shape or union without a table is written out where it is used."""
+    """The tables of a page. A shape or union without a table is written out where it is used.
 
-    def __init__(self, wire: Wire, text: str) -> None:
+    Args:
+        elsewhere: the shapes that have a table in docs/protocol.md.
+    """
+
+    def __init__(self, wire: Wire, text: str, elsewhere: Collection[str] = ()) -> None:
         self._wire = wire
         self._text = text
-        self._sections = {match[1] for match in MARKER.finditer(text)}
+        self._own = sections(text)
+        self._sections = {*self._own, *elsewhere}
+        self._is_elsewhere = bool(elsewhere)
 
     def generated(self) -> str:
         return MARKER.sub(lambda match: f"{match[1]}{match[2]}{self._content(match[1])}", self._text)
@@ -305,6 +151,8 @@ class Page:
             return self._paragraph(found) + _table(("kind", "further fields", "when"), self._event_rows(found.type))
         if name == "AgentEvent":
             return _table(("kind", "further fields", "when"), self._event_rows(found.type))
+        if name == "RunLine":
+            return _table(("type", "further fields", "when"), self._line_rows(found.type))
         members = map(self._wire.shape, self._wire.members(found.type))
         rows = ((_code(self._inline(one.name)), self._docs(one, one.fields)) for one in members)
         return self._paragraph(found) + _table(("one of", ""), rows)
@@ -330,7 +178,7 @@ class Page:
         return ("method", "params", ""), notifications
 
     def _part(self, hint: ast.expr) -> str:
-        return "the events below" if _name(hint) == "AgentEvent" else self._type(hint)
+        return "the events below" if name_of(hint) == "AgentEvent" else self._type(hint)
 
     def _event_rows(self, hint: ast.expr) -> Iterator[Sequence[str]]:
         for event in map(self._wire.shape, self._wire.members(hint)):
@@ -338,6 +186,15 @@ class Page:
             shapes = [f"those of [`{base}`](#{base.lower()})" for base in event.bases if base in self._sections]
             fields = [_code(self._inline_field(field)) for field in own]
             yield _code(self._written(kind.type).strip('"')), ", ".join([*shapes, *fields]), self._docs(event, own)
+
+    def _line_rows(self, hint: ast.expr) -> Iterator[Sequence[str]]:
+        for line in map(self._wire.shape, self._wire.members(hint)):
+            kind, *own = line.fields
+            fields = ", ".join(f"`{field.name}`: {self._type(field.type)}" for field in own)
+            below = f"[below](#{line.name.lower()})"
+            is_below = line.name in self._own
+            docs = self._doc(line.doc, "") if is_below else self._docs(line, own)
+            yield _code(self._written(kind.type).strip('"')), below if is_below else fields, docs
 
     def _docs(self, shape: Shape, fields: Sequence[Field]) -> str:
         """The text about a shape and about its fields, in one cell."""
@@ -349,23 +206,32 @@ class Page:
         return self._links(text, within).replace("|", "\\|").removesuffix(".")
 
     def _links(self, text: str, within: str) -> str:
-        text = re.sub(r"docs/protocol\.md, `?([^)`.]+)`?", lambda match: f"[{match[1]}](#{_anchor(match[1])})", text)
+        protocol = PROTOCOL.name if self._is_elsewhere else ""
+        text = re.sub(
+            r"docs/protocol\.md, `?([^)`.]+)`?", lambda match: f"[{match[1]}]({protocol}#{_anchor(match[1])})", text
+        )
         text = re.sub(r"docs/(\w+\.md)", r"[\1](\1)", text)
         names = "|".join(sorted(self._sections - {within}))
-        return re.sub(rf"(?<!\[)`({names})`", lambda match: f"[`{match[1]}`](#{match[1].lower()})", text)
+        return re.sub(rf"(?<!\[)`({names})`", lambda match: self._link(match[1]), text)
 
     def _type(self, hint: ast.expr) -> str:
         """A type as a cell, with links to the tables of shapes."""
         parts = re.split(r"«(\w+)»", self._written(hint))
-        cell = "".join(f"[`{part}`](#{part.lower()})" if index % 2 else _code(part) for index, part in enumerate(parts))
+        cell = "".join(self._link(part) if index % 2 else _code(part) for index, part in enumerate(parts))
         return cell or "``"
+
+    def _link(self, name: str) -> str:
+        if name in self._own:
+            return f"[`{name}`](#{name.lower()})"
+        anchor = "notifications-from-the-server" if name == "AgentEvent" else name.lower()
+        return f"[`{name}`]({PROTOCOL.name}#{anchor})"
 
     def _written(self, hint: ast.expr) -> str:
         """A type with the names of shapes that have tables in guillemets."""
-        return " | ".join(_written(hint, self._named, {"list": "{}[]", "dict": "object"}))
+        return " | ".join(write_type(hint, self._named, {"list": "{}[]", "dict": "object"}))
 
     def _named(self, name: str) -> str:
-        if name == "AgentEvent":
+        if name == "AgentEvent" and name in self._own:
             return "event"
         if name in self._sections:
             return f"«{name}»"
@@ -399,11 +265,19 @@ def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
     return "".join(f"{line}\n" for line in [*lines, *(f"| {' | '.join(row)} |".replace("  ", " ") for row in rows)])
 
 
+def sections(text: str) -> set[str]:
+    """The names of the shapes and tables of methods that have a table in a page."""
+    return {match[1] for match in MARKER.finditer(text)}
+
+
 def main(arguments: Sequence[str]) -> int:
     wire = Wire()
-    page = PAGE.read_text("utf-8")
-    made = {CLIENT / f"{file}.ts": typescript(wire, file) for file in FILES} | {PAGE: Page(wire, page).generated()}
-    old = [path for path, text in made.items() if path.read_text("utf-8") != text]
+    protocol, headless = PROTOCOL.read_text("utf-8"), HEADLESS.read_text("utf-8")
+    made = {CLIENT / f"{file}.ts": typescript(wire, file) for file in FILES}
+    made[PROTOCOL] = Page(wire, protocol).generated()
+    made[HEADLESS] = Page(wire, headless, sections(protocol)).generated()
+    made[SCHEMA] = json_schema(wire, "RunLine")
+    old = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     for path in old:
         if "--check" in arguments:
             print(f"{path.relative_to(ROOT)} differs from server/fairlead/wire/. Run `npm run wire`.")  # noqa: T201

@@ -133,7 +133,9 @@ def test_a_task_runs_with_the_settings_of_the_file(
 def test_commands_that_run_without_asking_start_no_tool_server(
     workspace: Path, record: Callable[..., Path], config: Callable[[Any], Path]
 ) -> None:
-    """`--allow-commands` does not apply to a server outside of the sandbox."""
+    """`--allow-commands` does not apply to a server outside of the sandbox. The output says that it was refused, and
+    the exit code does not, because no call needed it.
+    """
     started = workspace / "started"
     server = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"], "sandbox": False}
     replay = record({"calls": [{"bash": {"command": "echo ran", "unsandboxed": True}}]}, {"text": "Done."})
@@ -141,6 +143,7 @@ def test_commands_that_run_without_asking_start_no_tool_server(
     ended = run_plain("run", "Do it", "--workspace", workspace, "--config", path, "--allow-commands")
     assert ended.code == 0
     assert "ran" in ended.out
+    assert "Refused, because this run cannot ask you:\n" in ended.out
     assert not started.exists()
 
 

@@ -48,7 +48,7 @@ def test_without_a_terminal_the_other_files_are_accepted(workspace: Path, record
     replay = record({"calls": [PROTECTED, PLAIN, {"read_file": {"path": ".env"}}]}, {"text": "Done."})
     given = ("run", "a task", "--workspace", workspace, "--replay", replay, "--accept", "all", "--allow-commands")
     ended = run_plain(*given)
-    assert ended.code == 1
+    assert ended.code == 5
     assert (workspace / "a.txt").exists() and not (workspace / "AGENTS.md").exists()
     assert "you did not confirm it. It is still proposed." in ended.out
     assert "Rejected: This run cannot ask the user." in ended.out.replace("\n", " ")

@@ -125,17 +125,20 @@ def test_a_replay_with_a_mistake(workspace: Path, tmp_path: Path) -> None:
 
 
 def test_commands_need_a_terminal_to_ask_in(workspace: Path, record: Record) -> None:
-    """Without a terminal, an unsandboxed command does not run, and the model reads why. `--allow-commands` runs it."""
+    """Without a terminal, an unsandboxed command does not run, and the model and the exit code say why.
+    `--allow-commands` runs it.
+    """
     replay = record(
         {"calls": [{"bash": {"command": "echo 世界 > made.txt; echo out; exit 3", "unsandboxed": True}}]},
         {"text": "Done."},
     )
     ended = run(workspace, replay)
-    assert ended.code == 0
+    assert ended.code == 5
     assert "This run cannot ask the user" in ended.out
     assert not (workspace / "made.txt").exists()
     if os.name == "posix":
         allowed = run(workspace, replay, "--allow-commands")
+        assert allowed.code == 0
         assert (workspace / "made.txt").exists()
         assert "run without asking (--allow-commands)" in allowed.out
         assert "\n      out\n  ✗ exit code 3" in allowed.out
@@ -175,12 +178,12 @@ def test_no_key() -> None:
 
 
 def test_a_run_that_is_cut_off(workspace: Path) -> None:
-    """If the last answer is cut off, the run exits with 1 and says what to do. The answer's text is shown once."""
+    """If the last answer is cut off, the run exits with 4 and says what to do. The answer's text is shown once."""
     cut = [Turn((Text(text),), stop_reason="max_tokens") for text in ("half an answ", "er, and m")]
     with FakeApi(cut, require_key=False) as api:
         model = ("--endpoint", "anthropic", "--base-url", api.url, "--model", "m-1", "--max-tokens", "900")
         ended = run_plain("run", "a task", "--workspace", workspace, *model, ANTHROPIC_API_KEY="k")
-    assert ended.code == 1, ended.out
+    assert ended.code == 4, ended.out
     assert {request.body["max_tokens"] for request in api.requests} == {900}
     assert f"m-1 at {api.url}" in ended.out
     assert "✗ The last answer was cut off" in ended.out
@@ -222,9 +225,9 @@ def test_the_address_of_the_model_and_its_window(workspace: Path) -> None:
 
 
 def test_a_run_that_the_api_pauses(workspace: Path, record: Record) -> None:
-    """If the API paused the turn twice, the end says so, and how to continue. The exit code is 1."""
+    """If the API paused the turn twice, the end says so, and how to continue. The exit code is 4."""
     ended = run(workspace, record(*[{"text": "A moment.", "stop": "paused"}] * 2))
-    assert ended.code == 1, ended.out
+    assert ended.code == 4, ended.out
     assert "✗ Paused before the task was finished" in ended.out and "rounds" not in ended.out
     assert "the API paused the model's turn" in ended.out
     assert f"To continue where it stopped: {program_name()} run --continue" in ended.out

@@ -90,16 +90,18 @@ def test_by_hunk(review: InTerminal, hello: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "said", "code"),
     [
         pytest.param(
-            "h", "✗ 2 of 4 changes accepted: grep -q os hello.py fails (exit code 1", id="without what it needs"
+            "h", "✗ 2 of 4 changes accepted: grep -q os hello.py fails (exit code 1", 3, id="without what it needs"
         ),
-        pytest.param("y", "✓ 3 of 4 changes accepted: grep -q os hello.py passes (exit code 0", id="with it"),
+        pytest.param("y", "✓ 3 of 4 changes accepted: grep -q os hello.py passes (exit code 0", 0, id="with it"),
     ],
 )
-def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: str, said: str) -> None:
-    """docs/plan.md P18: after a review that accepts only some of the changes, the check runs on these."""
+def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: str, said: str, code: int) -> None:
+    """docs/plan.md P18: after a review that accepts only some of the changes, the check runs on these. The exit code is
+    3 if it fails.
+    """
     needs_sandbox()
     options = ("--workspace", hello.parent, "--check", "grep -q os hello.py")
     with in_terminal("run", "a task", *options, "--replay", _four_changes(record)) as terminal:
@@ -108,7 +110,7 @@ def test_p18_accepted_changes_are_checked(hello: Path, record: Record, answer: s
             for number, key in enumerate("nyy", 1):
                 terminal.answer(f"Accept change {number} of 3?", key)
         terminal.answer("Accept new/文件.py?", "n")
-        assert terminal.end() == 0
+        assert terminal.end() == code
         assert any(line.startswith(said) for line in terminal.screen.lines)
 
 
@@ -129,7 +131,7 @@ def test_p18_checks_that_are_refused_after_the_review_give_the_reason(
             other.rmdir()
             terminal.answer(f"Accept {hello.parent.name}/hello.py?", "y")
             terminal.answer(f"Accept {hello.parent.name}/new.py?", "n")
-            assert terminal.end() == 0
+            assert terminal.end() == (3 if options else 0)
             assert ("The checks did not run: A folder of the workspace" in terminal.screen.text) == bool(options)
         hello.write_text(hello.read_text().replace('"x"', '"night"'))
 

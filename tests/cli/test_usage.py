@@ -14,7 +14,6 @@ from fairlead.cli.main import run_command_line
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["run"], "TASK"),
         (["run", ""], "the task is empty"),
         (["run", "--continue", " "], "the task is empty"),
         (["run", "  \n "], "the task is empty"),
@@ -30,6 +29,12 @@ from fairlead.cli.main import run_command_line
         (["run", "x", "--endpoint", "azur"], "invalid choice"),
         (["run", "x", "--accept", "ask"], "needs a terminal"),
         (["run", "x", "--accept", "some"], "invalid choice"),
+        (["run", "x", "--accept", "checks"], "--accept checks needs a check: add --check COMMAND, or set"),
+        (["run", "x", "--max-cost", "$2"], "'$2' is not an amount in US dollars, such as 1.50"),
+        (["run", "x", "--max-cost", "0"], "'0' is not an amount"),
+        (["run", "x", "--max-cost", "nan"], "'nan' is not an amount"),
+        (["run", "x", "--allow", "npm test; rm x"], "'npm test; rm x' was not understood. A rule is one plain command"),
+        (["run", "x", "--allow", "github__get(x)"], "'github__get(x)' was not understood. Write server__tool"),
         (["run", "x", "--record", "nowhere/run.yaml"], "must be a file in an existing folder"),
         (["run", "x", "--record", "file.txt"], "is not a recording, so it is not overwritten"),
         (["run", "--continue", "--record", "file.txt"], "--continue records only the new turns"),
@@ -109,6 +114,9 @@ def test_help_of_run() -> None:
         "--record",
         "--save-record",
         "--pass-variable",
+        "--json",
+        "--max-cost",
+        "--allow RULE",
         "exit codes",
     )
     for word in (*words, "DANGEROUS"):

@@ -147,6 +147,7 @@ def requests() -> Iterator[Golden]:
         ],
         "editor": EDITOR,
         "workDoneToken": "run-1",
+        "needsPrice": True,
     }
     yield _asks("runTask.params.all", wire.RUN_TASK, whole)
     yield _asks("runTask.params.continue", wire.RUN_TASK, {"continue": "plan", "sessionId": SESSION})

@@ -767,6 +767,11 @@ export interface RunTaskParams extends ContinueParams {
   readonly editor?: EditorContext;
   /** The token under which the client wants to see the progress. */
   readonly workDoneToken?: string | number;
+  /**
+   * True: if the setting `budget.costUsd` limits the cost of the run, and the price of the model is unknown, the server
+   * refuses. Default: it runs without that limit, and a `window/showMessage` says so.
+   */
+  readonly needsPrice?: boolean;
 }
 
 export interface CallToolParams {

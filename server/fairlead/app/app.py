@@ -258,17 +258,34 @@ class App:
         for session in self.sessions:
             session.server_statuses.schedule()
 
+    def check_cost_limit(self, selection: ModelSelection) -> None:
+        """Checks that a run's cost can be limited, if the settings limit it.
+
+        Raises:
+            RequestRefused: the price of the model is unknown.
+        """
+        if name := self._model_without_price(selection):
+            limit = f"${self.context.settings.budget.cost_usd:.2f}"
+            raise RequestRefused(
+                f"The run was not started: its cost is limited to {limit}, but the price of the model “{name}” is "
+                "unknown. Set the price in the setting endpoints, or limit budget.tokens or budget.minutes instead."
+            )
+
     def warn_about_cost_limit(self, selection: ModelSelection) -> None:
         """Reports once for each model that the limit for a run's cost has no effect, if its price is unknown."""
+        if name := self._model_without_price(selection):
+            text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
+            self._warn_once(f"{text} Set budget.tokens or budget.minutes instead.")
+
+    def _model_without_price(self, selection: ModelSelection) -> str:
+        """The name of the model, if the settings limit the cost of a run and its price is unknown; otherwise empty."""
         settings = self.context.settings
         if settings.budget.cost_usd <= 0 or settings.replay:
-            return
+            return ""
         choice = self._choose_model(selection)
         name, spec = choice.endpoint.model, presets().get(choice.endpoint.name)
-        if (spec and spec.reports_cost) or choice.facts.price or choice.listed.price or price_of(name):
-            return
-        text = f"The setting budget.costUsd has no effect, because the price of the model “{name}” is unknown."
-        self._warn_once(f"{text} Set budget.tokens or budget.minutes instead.")
+        is_known = (spec and spec.reports_cost) or choice.facts.price or choice.listed.price or price_of(name)
+        return "" if is_known else name
 
     def prepare_exit(self) -> None:
         """Runs that end from now on count as interrupted."""

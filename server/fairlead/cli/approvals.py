@@ -1,6 +1,11 @@
-"""Asks before a command runs, a secret is read or a protected file is accepted, and for values of tool servers."""
+"""Asks before a command runs, a secret is read or a protected file is accepted, and for what the agent needs to know.
+
+If nobody can be asked, every request is answered at once.
+"""
 
 import asyncio
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -13,6 +18,7 @@ from fairlead.cli.view.text import clean, wrap
 from fairlead.display import escape_invisible, escape_to_one_line
 from fairlead.uris import file_path
 from fairlead.wire import protocol as wire
+from fairlead.wire.run_lines import RefusedLine, UnansweredLine
 
 CALL_OPTIONS = (
     Option("y", "yes, once", "call it, this once"),
@@ -47,10 +53,9 @@ CONFIRM_OPTIONS = (
     Option("y", "yes", "accept the changes of this file"),
     Option("n", "no", "do not change this file"),
 )
-CANNOT_ASK = "This run cannot ask the user. `fairlead run --allow-commands` runs commands without asking."
-CANNOT_ASK_WEB = "This run cannot ask the user. The setting web.allow allows hosts."
-CANNOT_ASK_OTHER = "This run cannot ask the user."
-REFUSALS = {"command": CANNOT_ASK, "web": CANNOT_ASK_WEB}
+CANNOT_ASK = "This run cannot ask the user."
+WITH_RULES = "The user can allow it with {options} of `fairlead run`."
+WITHOUT_RULES = "`fairlead run --allow-commands` runs commands without asking."
 HEADLINES = {
     "command": "The agent wants to run a command:",
     "file": "This file needs your confirmation:",
@@ -82,37 +87,86 @@ class Approvals:
     Args:
         allow: whether commands run without asking. Does not apply to files, tool servers and hooks.
         attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
+        report: called with each permission that is refused, and each question that is not answered, because the run
+            may not ask.
     """
 
-    def __init__(self, display: Display, keyboard: Keyboard, *, allow: bool, attended: bool) -> None:
+    def __init__(
+        self,
+        display: Display,
+        keyboard: Keyboard,
+        *,
+        allow: bool,
+        attended: bool,
+        report: Callable[[RefusedLine | UnansweredLine], None] = lambda _: None,
+    ) -> None:
         self._display = display
         self._keyboard = keyboard
         self._allow = allow
         self._attended = attended
+        self._report = report
         self._one_at_a_time = asyncio.Lock()
 
     @property
     def answers(self) -> Answers:
-        return {wire.APPROVE: self.answer, wire.ENTER: self.enter}
+        return {wire.APPROVE: self.answer, wire.ASK: self.ask, wire.ENTER: self.enter}
 
     async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of `agent/approve`. Asks one question at a time. Rejects if the run cannot ask or is stopped."""
-        is_command = params["kind"] == "command"
-        if self._allow and is_command:
+        if self._allow and params["kind"] == "command":
             return {"option": "allow_once"}
         if not self._attended:
-            return {"option": "reject", "reason": REFUSALS.get(params["kind"], CANNOT_ASK_OTHER)}
+            self._report({"type": "refused", "request": params})  # type: ignore[typeddict-item]  the params of a server
+            return {"option": "reject", "reason": " ".join(filter(None, [CANNOT_ASK, how_to_allow(params)]))}
         async with self._one_at_a_time:
             with self._display.without_status():
                 return await self._ask(params)
 
+    async def ask(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of `agent/ask`: what the user types, or the option with the number that they type."""
+        options: list[str] = params["options"]
+        if not self._attended:
+            question, call_id = params["question"], params["toolCallId"]
+            self._report(
+                {"type": "unanswered", "question": question, "options": options, "toolCallId": call_id, "server": None}
+            )
+            return {"answer": None}
+        async with self._one_at_a_time:
+            with self._display.without_status():
+                answer = await self._answer(params["question"], options)
+        is_number = answer.isascii() and answer.isdecimal() and 0 < int(answer) <= len(options)
+        return {"answer": (options[int(answer) - 1] if is_number else answer) or None}
+
     async def enter(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of `agent/toolServers/enter`."""
         if not self._attended:
+            question, options, server = params["question"], params["options"], params["server"]
+            self._report(
+                {"type": "unanswered", "question": question, "options": options, "toolCallId": None, "server": server}
+            )
             return {"value": None}
         async with self._one_at_a_time:
             with self._display.without_status():
                 return {"value": await self._enter(params)}
+
+    async def _answer(self, question: str, options: Sequence[str]) -> str:
+        """What the user types; "" if they give no answer."""
+        if self._keyboard.is_interrupted:
+            return ""
+        console, width = self._display.console, self._display.width
+        console.print(Text(), Text("  The agent asks:", style="bold yellow"), sep="\n")
+        console.print(*wrap(Text(clean(question), style="bold"), console, width, indent=4), sep="\n")
+        for number, option in enumerate(options, 1):
+            console.print(*wrap(Text(f"{number}  {escape_to_one_line(option)}"), console, width, indent=4), sep="\n")
+        hint = "a number or other words; " if options else ""
+        self._keyboard.discard_input()
+        console.print(Text(f"  Answer ({hint}Enter for none): ", style="cyan"), end="")
+        console.file.flush()
+        try:
+            return (await self._keyboard.line(console)).strip()
+        except Interrupted:
+            console.print()
+            return ""
 
     async def _enter(self, params: dict[str, Any]) -> str | None:
         if self._keyboard.is_interrupted:
@@ -179,3 +233,16 @@ def _question(params: dict[str, Any]) -> tuple[str, tuple[Option, ...]]:
     if params["kind"] == "file" and params["toolCallId"] is None:
         return "  Accept it?", CONFIRM_OPTIONS
     return QUESTIONS[params["kind"]]
+
+
+def how_to_allow(params: Mapping[str, Any]) -> str:
+    """A sentence about the options with which this request would be allowed; empty: there is none."""
+    if options := rule_options(params):
+        return WITH_RULES.format(options=options)
+    return WITHOUT_RULES if params["kind"] == "command" else ""
+
+
+def rule_options(params: Mapping[str, Any]) -> str:
+    """The options of `fairlead run` whose rules would allow this request; empty: no rule can."""
+    option = "--allow-host" if params["kind"] == "web" else "--allow"
+    return " ".join(f"{option} {shlex.quote(rule)}" for rule in params["rules"])

@@ -26,7 +26,7 @@ STOP_SECONDS = 5.0
 
 CAPABILITIES: Json = {
     "general": {"positionEncodings": ["utf-16"]},
-    "experimental": {"agent": {"approvals": True, "signIns": True}},
+    "experimental": {"agent": {"approvals": True, "questions": True, "signIns": True}},
 }
 
 

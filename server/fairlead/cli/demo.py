@@ -13,9 +13,10 @@ from importlib import resources
 from pathlib import Path
 
 from fairlead.cli.client import StartServer
+from fairlead.cli.headless.outcome import DONE, EXIT_CODES, NOT_DONE
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
 from fairlead.cli.program import program_name
-from fairlead.cli.run import DONE, NOT_DONE, run_task
+from fairlead.cli.run import run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
@@ -62,7 +63,7 @@ async def _play(folder: Path, replay: Path, options: DemoOptions, terminal: Term
     terminal.print(f"\n{terminal.marks.command} {command}\n", "bold")
     run = RunOptions(PROMPT, Roots.of(folder), replay=replay, accept="all", record=record)
     code = await run_task(run, terminal, start_server)
-    if code == DONE:
+    if code in (DONE, EXIT_CODES["not_allowed"]):  # without a sandbox, its commands are refused
         terminal.print(f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
         code = await run_verify(VerifyOptions(load_record(record), Roots.of(folder)), terminal)
     if code == DONE:

@@ -24,15 +24,16 @@ from fairlead.cli.arguments import (
 from fairlead.cli.client import StartServer, spawn_server
 from fairlead.cli.config import with_options
 from fairlead.cli.demo import run_demo
+from fairlead.cli.headless.arguments import add_headless_options, exit_code_lines, read_task, split_rules
+from fairlead.cli.headless.outcome import NOT_DONE
 from fairlead.cli.models import run_models
 from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions, VerifyOptions
-from fairlead.cli.run import NOT_DONE, run_task
+from fairlead.cli.run import run_task
 from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.verify import run_verify
 from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import Terminal, open_terminal
-from fairlead.messages.history import clean_text
 from fairlead.models.common.presets import presets
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
@@ -90,9 +91,8 @@ examples:
   fairlead run --continue
   fairlead run --continue "Use a dataclass there" --accept all
   fairlead run "Add type hints to hello.py" --config ~/fairlead.json
+  fairlead run --json --accept checks --check "pytest -q" --max-cost 2 < task.md
 
-exit codes: 0 done; 1 not done (an error, a limit, or a change that could not be
-applied); 2 incorrect usage, or nothing to continue; 130 stopped with Ctrl-C.
 """
 MODELS_ABOUT = """\
 Lists the models that you can choose with --endpoint and --model: those of the
@@ -175,7 +175,7 @@ def _run_command(
             hint = "; put the task in quotes" if unquoted else ""
             parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         _check_current_folder(fail=parser.error)
-        terminal = open_terminal()
+        terminal = open_terminal(on_stderr=given.command == "run" and given.as_json)
         match given.command:
             case "run":
                 options = _run_options(given, can_ask=terminal.can_ask, fail=given.parser.error)
@@ -225,10 +225,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="fairlead", dest="command", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
     run = commands.add_parser(
-        "run", description=RUN_ABOUT, epilog=RUN_EXAMPLES, formatter_class=raw, usage="fairlead run [TASK] [OPTIONS]"
+        "run",
+        description=RUN_ABOUT,
+        epilog=RUN_EXAMPLES + exit_code_lines(),
+        formatter_class=raw,
+        usage="fairlead run [TASK] [OPTIONS]",
     )
     run.set_defaults(parser=run)
-    run.add_argument("prompt", metavar="TASK", nargs="?", help="what the agent should do, in your words")
+    run.add_argument(
+        "prompt",
+        metavar="TASK",
+        nargs="?",
+        help="what the agent should do, in your words; - or nothing: read it from standard input",
+    )
     run.add_argument(
         "--continue",
         dest="resume",
@@ -246,6 +255,9 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--replay", metavar="FILE", help="play a recorded conversation instead of a model")
     add_config(run)
     _add_endpoint(run)
+    run.add_argument(
+        "--agent", metavar="NAME", default="", help="an agent in a file that does the task, as .claude/agents/NAME.md"
+    )
     run.add_argument(
         "--small-model", metavar="NAME", default="", help="another model of the endpoint, for summaries and the title"
     )
@@ -265,8 +277,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--accept",
-        choices=["ask", "all", "none"],
-        help="ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)",
+        choices=["ask", "all", "none", "checks"],
+        help="ask about the changes of each file, apply all, only show them, or apply what the checks prove and reject "
+        "the rest (default: ask; none without a terminal)",
     )
     run.add_argument(
         "--check",
@@ -286,6 +299,7 @@ def _parser() -> argparse.ArgumentParser:
         "be given several times",
     )
     _add_allow_secret(run)
+    add_headless_options(run)
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
         "--save-record", metavar="FILE", help="write what the session did and proved to a file for `fairlead verify`"
@@ -407,13 +421,7 @@ def _positive_number(text: str) -> int:
 
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = read_workspace(given.workspace, fail)
-    prompt: str | None = given.prompt
-    if prompt is not None:
-        prompt = clean_text(prompt)  # bytes that are not UTF-8 come from the shell as lone surrogates
-        if not prompt.strip():
-            fail("the task is empty: say what the agent should do")
-    elif not given.resume:
-        fail("TASK is missing: say what the agent should do, or use --continue to continue the last session")
+    prompt = read_task(given.prompt, needed=not given.resume, fail=fail)
     if given.adopt and not given.resume:
         fail("--adopt needs --continue")
     if given.replay and given.base_url:
@@ -421,10 +429,11 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
     if given.replay and given.endpoint:
         fail("--endpoint cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
-        fail("--accept ask needs a terminal; use --accept all or --accept none")
+        fail("--accept ask needs a terminal without --json; use --accept all, checks or none")
     if given.record and given.resume and _has_content(path_of(given.record)):
         problem = "--continue records only the new turns, so it does not overwrite a file; choose another one"
         fail(f"{problem}: {given.record}")
+    allowed, allowed_tools = split_rules(given.allow)
     options = RunOptions(
         prompt=prompt,
         workspace=workspace,
@@ -442,6 +451,12 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         recording=_output_file(given.record, "recording", read_recording, fail),
         record=_output_file(given.save_record, "record", load_record, fail),
         allow_commands=given.allow_commands,
+        allowed=allowed,
+        allowed_tools=allowed_tools,
+        allowed_hosts=given.allow_host,
+        agent=given.agent,
+        max_cost=given.max_cost,
+        as_json=given.as_json,
         checks=given.check,
         pass_variables=given.pass_variable,
         services=given.service,
@@ -450,6 +465,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         config_file=given.config or "",
     )
     _check_endpoint(given.endpoint, options.settings, fail)
+    if options.accept == "checks" and not options.has_checks:
+        fail('--accept checks needs a check: add --check COMMAND, or set "checks" in your settings')
     return options
 
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from fairlead.app.settings import ignored_values, read_settings
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
+from fairlead.cli.headless.outcome import DONE, NOT_DONE
 from fairlead.cli.options import ModelsOptions
-from fairlead.cli.run import DONE, NOT_DONE
 from fairlead.cli.view.terminal import Terminal
 from fairlead.display import escape_to_one_line
 from fairlead.models.common.presets import DEFAULT, presets

@@ -8,11 +8,13 @@ from typing import Any, Literal
 from fairlead.app.endpoint import Credentials, choose_endpoint
 from fairlead.app.settings import read_settings
 from fairlead.cli.config import with_options
+from fairlead.json_values import is_list, is_object
 from fairlead.session.record.document import SessionRecord
 from fairlead.session.settings import BashSettings
 from fairlead.workspace.paths import Roots
 
-Accept = Literal["ask", "all", "none"]
+Accept = Literal["ask", "all", "none", "checks"]
+"""How a review decides: by asking about each file, accepting all, only showing them, or accepting what checks prove."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class RunOptions:
     adopt: Path | None = None
     """`--adopt`: the former path of the workspace's first folder, whose sessions become those of that folder."""
     replay: Path | None = None
+    agent: str = ""
+    """The name of an agent in a file that does the task; empty: none."""
     model: str = ""
     small_model: str = ""
     endpoint: str = ""
@@ -44,6 +48,15 @@ class RunOptions:
     record: Path | None = None
     """`--save-record`: where to write what the session did and proved (docs/record.md)."""
     allow_commands: bool = False
+    allowed: Sequence[str] = ()
+    """Rules for commands (docs/commands.md) in addition to those of the settings."""
+    allowed_tools: Sequence[str] = ()
+    allowed_hosts: Sequence[str] = ()
+    """Rules for calls of tool servers (docs/mcp.md) in addition to those of the settings."""
+    max_cost: float = 0
+    """US dollars after which the run pauses; 0: what the settings say."""
+    as_json: bool = False
+    """`--json`: whether standard output gets lines of JSON, and standard error what is otherwise shown."""
     checks: Sequence[str] = ()
     """Commands that must pass before a step that changed files is completed."""
     pass_variables: Sequence[str] = ()
@@ -72,8 +85,24 @@ class RunOptions:
             "bash.passVariables": list(self.pass_variables),
             "bash.services": list(self.services),
             "secrets.allow": list(self.opened_secrets),
+            "budget.costUsd": self.max_cost,
+            "bash.allow": self._with_configured("bash", self.allowed),
+            "tools.allow": self._with_configured("tools", self.allowed_tools),
+            "web.allow": self._with_configured("web", self.allowed_hosts),
         }
         return with_options(self.config, {name: value for name, value in given.items() if value})
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether the user has set a check for all steps."""
+        return bool(read_settings(self.settings)[0].checks)
+
+    def _with_configured(self, group: str, rules: Sequence[str]) -> list[Any]:
+        """The rules of `config` and these; empty if there are none of these. The server checks those of `config`."""
+        section = self.config.get(group)
+        inner = section.get("allow") if is_object(section) else None
+        configured = self.config.get(f"{group}.allow", inner)
+        return [*(configured if is_list(configured) else []), *rules] if rules else []
 
     def where(self, name: str) -> str:
         """Where the model is, for a line that begins with its name: the provider and the address, without a password.

@@ -1,9 +1,9 @@
 """The review at the end of a run: shows the changes, asks about them, and reports the outcomes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rich.text import Text
 
@@ -18,6 +18,7 @@ from fairlead.display import escape_to_one_line
 from fairlead.uris import file_path
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
+from fairlead.wire.run_lines import ReviewLine
 from fairlead.workspace.paths import Roots
 
 QUIT = Option("q", "quit", "stop here; the rest is not applied")
@@ -40,6 +41,10 @@ CONFLICT_OPTIONS = (
 )
 CONFLICT = "You and the agent changed {what}. Which version?"
 KINDS = {"create": "new file", "modify": "modified", "delete": "deleted", "rename": "renamed"}
+Prove = Callable[[states.EditsWire], Awaitable[Sequence[states.ChangeIdWire] | None]]
+"""Returns the changes among these that are proved; None if nothing must be decided."""
+
+NOT_PROVED = "This run accepts only changes of steps that a check has verified."
 MAX_TRIES = 3
 """How often a decision is tried if the proposals change meanwhile. After that, the changes stay undecided."""
 
@@ -52,8 +57,9 @@ class Quit(Exception):
 class FileReport:
     """The outcomes of one file's changes."""
 
+    uri: str
     name: str
-    kind: str
+    kind: Literal["create", "modify", "delete", "rename"]
     counts: Counter[str] = field(default_factory=Counter[str])
     """The number of changes by outcome: applied, rejected, refused (the wire's conflict or failed), undecided.
 
@@ -73,12 +79,23 @@ class FileReport:
 
 
 class Review:
-    """The review of a session's proposals. Nothing that may propose further files runs meanwhile."""
+    """The review of a session's proposals. Nothing that may propose further files runs meanwhile.
+
+    Args:
+        report: called with the outcomes of each decision.
+    """
 
     def __init__(
-        self, client: AgentClient, display: Display, keyboard: Keyboard, workspace: Roots, edits: states.EditsWire
+        self,
+        client: AgentClient,
+        display: Display,
+        keyboard: Keyboard,
+        workspace: Roots,
+        edits: states.EditsWire,
+        report: Callable[[ReviewLine], None] = lambda _: None,
     ) -> None:
         self._client = client
+        self._report = report
         self._display = display
         self._keyboard = keyboard
         self._workspace = workspace
@@ -86,10 +103,13 @@ class Review:
         self._shown: set[str] = set()
         self._set_edits(edits)
 
-    async def decide(self, accept: Accept | None) -> None:
+    async def decide(self, accept: Accept | None, prove: Prove | None = None) -> None:
         """Shows each file and decides on it as `accept` says. `none` only shows the files; None does not even do that.
 
         Afterwards, `reports` is complete, even if this raises. Everything without a decision is undecided.
+
+        Args:
+            prove: for `checks`: returns the changes to accept; all others are rejected. None: decides on nothing.
 
         Raises:
             Interrupted: Ctrl-C, or the terminal was closed. Earlier decisions are not undone.
@@ -102,6 +122,8 @@ class Review:
                 await self._show_new()
             if accept == "all":
                 await self._accept_all()
+            elif accept == "checks" and prove is not None:
+                await self._accept_proved(prove)
         except Quit:
             pass
         finally:
@@ -117,7 +139,7 @@ class Review:
     def _set_edits(self, edits: states.EditsWire) -> None:
         self._edits = edits
         for file in edits["files"]:
-            self._reports.setdefault(file["uri"], FileReport(self._name(file["uri"]), file["kind"]))
+            self._reports.setdefault(file["uri"], FileReport(file["uri"], self._name(file["uri"]), file["kind"]))
 
     async def _show_new(self) -> None:
         """Shows the files that have not been shown yet."""
@@ -135,8 +157,8 @@ class Review:
                 if file is None:
                     break
                 sides = await self._show(file)
-                options = [option for option in FILE_OPTIONS if option.key != "h" or _is_decided_by_hunk(file)]
-                if file["state"] == "conflict" and not _is_decided_by_hunk(file):
+                options = [option for option in FILE_OPTIONS if option.key != "h" or is_decided_by_hunk(file)]
+                if file["state"] == "conflict" and not is_decided_by_hunk(file):
                     yes = await self._question(CONFLICT.format(what=self._name(uri)), CONFLICT_OPTIONS) == "y"
                     if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, replace_yours=yes):
                         break
@@ -183,7 +205,24 @@ class Review:
                 return
             await self._show_new()
 
-    async def _send(self, method: str, target: dict[str, Any], *, replace_yours: bool = False) -> bool:
+    async def _accept_proved(self, prove: Prove) -> None:
+        """Accepts what `prove` returns and rejects the rest. Tries again if the proposals changed meanwhile."""
+        for _ in range(MAX_TRIES):
+            changes = await prove(self._edits)
+            if changes is None:
+                return
+            if not changes or await self._send(wire.ACCEPT, {"changes": list(changes)}):
+                break
+            await self._show_new()
+        else:
+            return
+        left = [file["uri"] for file in self._edits["files"] if not self._reports[file["uri"]].counts["refused"]]
+        if left:
+            await self._send(wire.REJECT, {"changes": [{"uri": uri} for uri in left]}, reason=NOT_PROVED)
+
+    async def _send(
+        self, method: str, target: dict[str, Any], *, replace_yours: bool = False, reason: str = ""
+    ) -> bool:
         """Sends a decision and shows its outcomes.
 
         Returns False if the proposals changed since they were shown: then nothing was decided, and `_edits` has the new
@@ -191,9 +230,11 @@ class Review:
 
         Args:
             replace_yours: whether the proposed lines replace the user's in a conflict.
+            reason: why changes are rejected, for the model.
         """
         params = {"sessionId": self._edits["sessionId"], "target": target, "version": self._edits["version"]}
         params |= {"resolution": "proposed"} if replace_yours else {}
+        params |= {"reason": reason} if reason else {}
         try:
             answer: wire.ReviewResult = await self._client.request(method, params)
         except wire.RequestError as error:
@@ -206,6 +247,8 @@ class Review:
             )
             self._set_edits(edits)
             return False
+        decision = "accept" if method == wire.ACCEPT else "reject"
+        self._report({"type": "review", "decision": decision, "outcomes": answer["outcomes"]})
         for file in self._edits["files"]:
             self._show_outcomes(file, [each for each in answer["outcomes"] if each["uri"] == file["uri"]])
         assert answer["edits"] is not None  # only a client that announces `incremental` gets None
@@ -214,7 +257,7 @@ class Review:
 
     def _show_outcomes(self, file: states.FileEditsWire, outcomes: Sequence[wire.OutcomeWire]) -> None:
         uri, marks = file["uri"], self._display.marks
-        report, by_hunk = self._reports[uri], _is_decided_by_hunk(file)
+        report, by_hunk = self._reports[uri], is_decided_by_hunk(file)
         for outcome, count in Counter(each["outcome"] for each in outcomes).items():
             succeeded = outcome in ("applied", "rejected")
             report.counts[outcome if succeeded else "refused"] += count if by_hunk else 1
@@ -283,10 +326,10 @@ class Review:
 
 
 def _decision_count(file: states.FileEditsWire) -> int:
-    return len(file["hunks"]) if _is_decided_by_hunk(file) else 1
+    return len(file["hunks"]) if is_decided_by_hunk(file) else 1
 
 
-def _is_decided_by_hunk(file: states.FileEditsWire) -> bool:
+def is_decided_by_hunk(file: states.FileEditsWire) -> bool:
     """Whether each hunk is decided on separately, rather than the file as a whole.
 
     New, deleted, renamed and binary files and new permissions are decided on as a whole, as is a file that the user has

@@ -3,26 +3,30 @@
 import asyncio
 import contextlib
 import os
-import shlex
 import signal
+import sys
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
 
 from rich.text import Text
 
+from fairlead import __version__
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.ask import Option, ask
 from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.error_help import help_lines
+from fairlead.cli.final_checks import NOT_SEEN, FinalChecks
+from fairlead.cli.headless.json_lines import SHOW_MESSAGE, JsonLines, message_line
+from fairlead.cli.headless.missed import missed_lines
+from fairlead.cli.headless.outcome import RunFacts
+from fairlead.cli.headless.proved_changes import count_changes, proved_changes
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.mentions import mentioned
 from fairlead.cli.options import Accept, RunOptions
-from fairlead.cli.program import program_name
-from fairlead.cli.recording import ConversationRecorder
 from fairlead.cli.review import FileReport, Review
 from fairlead.cli.saved_sessions import NoSavedSession, adopt_sessions, delete_old_sessions, newest_session
-from fairlead.cli.signals import CANCELLED, ending_signals, suspend_signal
+from fairlead.cli.signals import ending_signals, suspend_signal
 from fairlead.cli.summary import (
     Window,
     continue_line,
@@ -32,26 +36,21 @@ from fairlead.cli.summary import (
     replay_line,
     result_lines,
     summary_lines,
-    workspace_arguments,
 )
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.plan_view import plan_lines
 from fairlead.cli.view.screen import LiveDisplay
 from fairlead.cli.view.terminal import Terminal
-from fairlead.cli.view.text import clean, escape_hidden, wrap
+from fairlead.cli.view.text import clean
 from fairlead.cli.view.transcript import Transcript
-from fairlead.models.recording import write_recording
-from fairlead.session.record.shape import record_text
+from fairlead.cli.written_files import WrittenFiles
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import OpenedSession
 from fairlead.wire.params import FileItem, ResourceItem
-from fairlead.workspace.replace_file import replace_file
+from fairlead.wire.run_lines import FORMAT, RefusedLine, UnansweredLine
 
-DONE, NOT_DONE, NOTHING_TO_CONTINUE = 0, 1, 2
-SHOW_MESSAGE = "window/showMessage"
-INFO = 3  # LSP 3.18, `MessageType`: 1 is an error, 2 a warning, 3 information, higher ones are for logs
 REVIEW_OPTIONS = (
     Option("y", "yes", "show them and decide on each file"),
     Option("n", "no", "do not apply them"),
@@ -59,7 +58,7 @@ REVIEW_OPTIONS = (
 
 
 async def run_task(options: RunOptions, terminal: Terminal, start_server: StartServer) -> int:
-    """Runs a task. Returns the exit code: 0 done, 1 not done, 2 nothing to continue, 130 cancelled."""
+    """Runs a task. Returns the exit code (docs/headless.md)."""
     display: Display = LiveDisplay(terminal) if terminal.can_draw else PlainDisplay(terminal)
     with Keyboard(terminal.can_ask) as keyboard:
         run = Run(options, terminal, display, keyboard, start_server)
@@ -81,20 +80,22 @@ class Run:
         self._display = display
         self._keyboard = keyboard
         self._accept: Accept = options.accept or ("ask" if terminal.can_ask else "none")
-        attended = terminal.can_ask and self._accept != "all"
-        approvals = Approvals(display, keyboard, allow=options.allow_commands, attended=attended)
+        self._lines = JsonLines(sys.stdout if options.as_json else None)
+        attended = terminal.can_ask and self._accept in ("ask", "none")
+        approvals = Approvals(
+            display, keyboard, allow=options.allow_commands, attended=attended, report=self._add_missed
+        )
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answers, start_server)
         self._transcript = Transcript(display, options.workspace)
-        self._recorder = ConversationRecorder(options.prompt or "") if options.recording else None
         self._edits: states.EditsWire | None = None
         self._window: Window = (0, None)
         self._session_id = ""
         self._cancelling: asyncio.Future[None] | None = None
-        self._checks: asyncio.Future[wire.CheckResults] | None = None
-        """The request for the checks after the review."""
+        self._checks = FinalChecks(self._client, display)
+        self._facts = RunFacts()
+        self._files = WrittenFiles(options, self._client, display, self._facts)
         self._is_saved = options.storage is not None
         self._is_running = False
-        self._is_stopped = False
         self._may_ask = True
         """False after a signal other than Ctrl-C, because the user may no longer be there to answer."""
         self._is_summarized = False
@@ -102,26 +103,32 @@ class Run:
     async def execute(self) -> int:
         """Runs the task and reviews its changes. Returns the exit code."""
         self._display.show(heading_lines(self._options, self._display))
+        facts = self._facts
         try:
             await self._client.start(self._options.settings, self._options.storage)
             await self._open_session()
-            return CANCELLED if self._is_stopped else await self._run()
+            if not facts.is_interrupted:
+                await self._run()
         except NoSavedSession as error:
             self._show_error(error)
-            return NOTHING_TO_CONTINUE
+            facts.has_nothing_to_continue = True
         except (wire.RequestError, ServerExited, OSError) as error:
             self._show_error(error)
-            self._write_recording()
+            self._files.write_recording()
             can_continue = bool(self._session_id) and self._is_saved
             if isinstance(error, ServerExited) and can_continue and not self._is_summarized:
                 self._display.show([continue_line(self._options, finished=False)])
-            return NOT_DONE
         except Interrupted:
-            return CANCELLED
+            facts.is_interrupted = True
         finally:
             await self._client.stop()
+        facts.checks, facts.has_failed_check = self._checks.results, facts.has_failed_check or self._checks.has_failed
+        self._display.show(missed_lines(facts.missed))
+        self._lines.write(facts.line())
+        return facts.exit_code
 
     def _show_error(self, error: Exception) -> None:
+        self._facts.problem = str(error)
         self._transcript.end_text()
         self._display.close()
         self._display.show([Text(), *(Text(line, style="red") for line in clean(str(error)).split("\n"))])
@@ -132,31 +139,50 @@ class Run:
             for line in await delete_old_sessions(self._client):
                 self._transcript.note(line)
         if not self._options.resume:
-            self._session_id = (await self._client.request(wire.CREATE_SESSION, {}))["sessionId"]
+            self._begin((await self._client.request(wire.CREATE_SESSION, {}))["sessionId"])
             return
         if self._options.adopt is not None:
             await adopt_sessions(self._client, self._options.adopt, self._options.workspace.first.path)
         row = await newest_session(self._client)
-        self._session_id = row["sessionId"]
-        opened: OpenedSession = await self._client.request(wire.OPEN_SESSION, {"sessionId": self._session_id})
-        self._edits = opened["edits"]
+        opened: OpenedSession = await self._client.request(wire.OPEN_SESSION, {"sessionId": row["sessionId"]})
+        self._begin(row["sessionId"])
+        self._edits, self._facts.plan = opened["edits"], opened["plan"]
+        self._lines.write({"type": "plan", "plan": opened["plan"]})
+        self._lines.write({"type": "edits", "edits": opened["edits"]})
         files = len(opened["edits"]["files"])
         self._display.show(continued_lines(row["title"], opened["plan"], files, self._display))
         self._transcript.begin_with_plan(opened["plan"])
+
+    def _begin(self, session_id: str) -> None:
+        self._session_id = self._facts.session_id = session_id
+        folders = [path.as_uri() for path in self._options.workspace.paths]
+        self._lines.write(
+            {
+                "type": "start",
+                "format": FORMAT,
+                "version": __version__,
+                "sessionId": session_id,
+                "isContinued": self._options.resume,
+                "folders": folders,
+            }
+        )
+
+    def _add_missed(self, line: RefusedLine | UnansweredLine) -> None:
+        self._facts.missed.append(line)
+        self._lines.write(line)
 
     def interrupt(self, number: int) -> None:
         """Cancels the run, leaves the review, or stops waiting for the checks.
 
         Called in the event loop with the number of the first signal, such as that of Ctrl-C (`ending_signals`).
         """
-        self._is_stopped = True
+        self._facts.is_interrupted = True
         self._may_ask = number == signal.SIGINT
         self._keyboard.interrupt()
         self._display.set_status("stopping")
         if self._is_running:
             self._cancelling = asyncio.ensure_future(self._cancel())
-        if self._checks is not None:
-            self._checks.cancel()
+        self._checks.stop()
 
     def abort(self) -> None:
         """Restores the terminal. Called in the signal handler at the second signal (`ending_signals`)."""
@@ -173,30 +199,33 @@ class Run:
             yield
             self._keyboard.enter_key_mode()
 
-    async def _run(self) -> int:
+    async def _run(self) -> None:
         started = time.monotonic()
         prompt = self._options.prompt
         task: dict[str, Any] = {"continue": "paused"}
         if prompt is not None:
-            task = {"prompt": prompt, "context": await self._mentioned(prompt)}
+            task = {
+                "prompt": prompt,
+                "context": await self._mentioned(prompt),
+                **({"agent": self._options.agent} if self._options.agent else {}),
+            }
+        if self._options.max_cost:
+            task["needsPrice"] = True
         self._is_running = True
         result: wire.RunResult = await self._client.request(wire.RUN_TASK, {"sessionId": self._session_id, **task})
         self._is_running = False
         self._transcript.end_text()
+        self._facts.result = result
         if await self._stop_background_commands():
             record: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
             result["record"] = record["summary"]  # the result was made before these commands ended
         self._display.close()
         self._show_result(result, time.monotonic() - started)
-        written = self._write_recording()
+        self._files.write_recording()
         try:
-            reports = await self._review(finished=result["stopReason"] == "end_turn")
+            await self._review(finished=result["stopReason"] == "end_turn")
         finally:
-            written = await self._save_record() and written
-        if self._is_stopped or result["stopReason"] == "cancelled":
-            return CANCELLED
-        refused = any(report.counts["refused"] for report in reports)
-        return DONE if result["stopReason"] == "end_turn" and written and not refused else NOT_DONE
+            await self._files.save_record(self._session_id)
 
     async def _mentioned(self, prompt: str) -> list[FileItem | ResourceItem]:
         """The files and resources that the prompt mentions."""
@@ -235,47 +264,57 @@ class Run:
         if self._options.replay and (result["usage"]["requests"] or not result["error"]):
             self._display.show([replay_line(self._options)])
 
-    async def _review(self, *, finished: bool) -> Sequence[FileReport]:
+    async def _review(self, *, finished: bool) -> None:
         edits = self._edits
         if edits is None or not edits["files"]:
             self._summarize([], chosen=True, finished=finished)
-            return []
-        review = Review(self._client, self._display, self._keyboard, self._options.workspace, edits)
+            return
+        workspace, report = self._options.workspace, self._lines.write
+        review = Review(self._client, self._display, self._keyboard, workspace, edits, report)
         if self._terminal.can_ask:
             self._keyboard.discard_input()
+        accept: Accept | None = None
         try:
-            await review.decide(await self._choose_accept(len(edits["files"])))
+            accept = await self._choose_accept(len(edits["files"]))
+            await review.decide(accept, self._prove)
+            if accept == "none" and self._options.has_checks:
+                await self._checks.run(self._session_id)
         finally:
+            self._facts.reports = review.reports
             chosen = self._options.accept is not None or self._terminal.can_ask
             self._summarize(review.reports, chosen=chosen, finished=finished)
-        await self._check_accepted(review.reports)
-        return review.reports
+        await self._check_accepted(accept, review.reports)
 
-    async def _check_accepted(self, reports: Sequence[FileReport]) -> None:
-        """Runs the checks on the accepted changes if only a part of the changes was accepted (docs/plan.md P18).
+    async def _prove(self, edits: states.EditsWire) -> Sequence[states.ChangeIdWire] | None:
+        """The changes that `--accept checks` accepts; None: a check failed.
 
-        Does nothing if no check is set, or if the run or the review was stopped.
+        If these are not all changes, the checks must pass with only these too.
         """
-        if not self._options.checks and not any(step.has_check for step in self._transcript.plan):
-            return
+        if not await self._checks.run(self._session_id):
+            return None
+        if not self._checks.saw_proposals:
+            self._facts.has_failed_check = True
+            self._display.show([Text(NOT_SEEN, style="red")])
+            return None
+        proved = proved_changes(edits, self._facts.plan)
+        if len(proved) < count_changes(edits):
+            self._facts.has_failed_check = True
+            if proved and not await self._checks.run(self._session_id, target={"changes": proved}):
+                return None
+        return proved
+
+    async def _check_accepted(self, accept: Accept | None, reports: Sequence[FileReport]) -> None:
+        """Runs the checks on the accepted changes, if they have not seen exactly these (docs/plan.md P18).
+
+        If the user was asked, that is: only a part of the changes was accepted. Does nothing if no check is set, or if
+        the run or the review was stopped.
+        """
         applied = sum(report.counts["applied"] for report in reports)
-        if not 0 < applied < sum(report.counts.total() for report in reports) or self._is_stopped:
-            return
-        params = {"sessionId": self._session_id, "base": True}
-        self._checks = asyncio.ensure_future(self._client.request(wire.RUN_CHECKS, params))
-        try:
-            checked = await self._checks
-        except wire.RequestError as error:
-            self._display.show([Text(f"The checks did not run: {clean(str(error))}", style="red")])
-            return
-        except asyncio.CancelledError:  # `interrupt` cancelled the request; the checks themselves end with the server
-            self._display.show([Text("The checks were stopped.", style="yellow")])
-            return
-        marks = self._display.marks
-        for result in checked["results"]:
-            mark, style = (marks.done, "green") if result["passed"] else (marks.failed, "red")
-            line = Text.assemble((mark, style), f" {clean(result['message']).replace('`', '')}")
-            self._display.show(wrap(line, self._display.console, self._display.width))
+        is_part = applied < sum(report.counts.total() for report in reports)
+        has_checks = self._options.has_checks or any(step.has_check for step in self._transcript.plan)
+        is_due = (accept == "ask" and is_part and has_checks) or (accept == "all" and self._options.has_checks)
+        if applied and is_due and not self._facts.is_interrupted:
+            await self._checks.run(self._session_id, base=True)
 
     def _summarize(self, reports: Sequence[FileReport], *, chosen: bool, finished: bool) -> None:
         """Shows what happened to the files, and how to continue if the session is saved and work is left.
@@ -294,7 +333,7 @@ class Run:
 
     async def _choose_accept(self, files: int) -> Accept | None:
         """How to decide on the changes. None: the run was stopped, and the changes are not reviewed."""
-        if not self._is_stopped:
+        if not self._facts.is_interrupted:
             return self._accept
         if self._accept != "ask" or not self._may_ask:
             return None
@@ -302,56 +341,15 @@ class Run:
         question = f"The run was stopped. Review the changes to {files} file{'s' if files > 1 else ''}?"
         return "ask" if await ask(self._display, self._keyboard, question, REVIEW_OPTIONS) == "y" else None
 
-    def _write_recording(self) -> bool:
-        """Writes the recording, if there is one and it was not written yet. Returns False if that fails."""
-        recorder, self._recorder = self._recorder, None
-        if recorder is None or self._options.recording is None:
-            return True
-        path, recording = self._options.recording, recorder.recording()
-        if not recording.turns:
-            self._display.show([Text(f"  Nothing was recorded, so {path} was not written.", style="dim")])
-            return True
-        try:
-            write_recording(path, recording)
-        except OSError as error:
-            self._display.show([Text(f"  The recording was not written: {error.strerror or error}", style="red")])
-            return False
-        count = len(recording.turns)
-        answers, them = ("1 answer", "it") if count == 1 else (f"{count} answers", "them")
-        self._display.show([Text(f"  Recorded {answers} to {path}; play {them} with --replay.", style="dim")])
-        return True
-
-    async def _save_record(self) -> bool:
-        """Saves the record, if that was requested. Returns False if that fails.
-
-        Raises:
-            ServerExited: as for `AgentClient.request`. The caller shows the reason.
-        """
-        path = self._options.record
-        if path is None:
-            return True
-        try:
-            result: wire.RecordResult = await self._client.request(wire.RECORD, {"sessionId": self._session_id})
-            replace_file(path, record_text(result["record"]))
-        except ServerExited:
-            self._display.show([Text("The record was not saved.", style="red")])
-            raise
-        except (wire.RequestError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else None
-            self._display.show([Text(f"The record was not saved: {clean(reason or str(error))}", style="red")])
-            return False
-        verify = f"verify {shlex.quote(str(path))}{workspace_arguments(self._options.workspace)}"
-        text = f"Saved the record to {path}. To verify it: {program_name()} {verify}"
-        self._display.show([Text(escape_hidden(text), style="dim")])
-        return True
-
     def _on_notification(self, method: str, params: dict[str, Any]) -> None:
         """Handles a notification. Those of other sessions are ignored."""
         if params.get("sessionId", self._session_id) != self._session_id:
             return
+        self._lines.add_notification(method, params)
         match method:
             case wire.PLAN:
-                self._transcript.on_plan(params)  # type: ignore[arg-type]  the method determines the shape
+                self._facts.plan = params  # type: ignore[assignment]  the method determines the shape
+                self._transcript.on_plan(params)  # type: ignore[arg-type]  as above
             case wire.EDITS:
                 self._edits = params  # type: ignore[assignment]  as above
                 self._transcript.on_edits(params)  # type: ignore[arg-type]  as above
@@ -363,9 +361,11 @@ class Run:
                 if params["kind"] == "usage":
                     self._window = (params["contextTokens"], params["contextLimit"])
                 self._transcript.on_event(params)
-                if self._recorder is not None:
-                    self._recorder.add_event(params)
-            case _ if method == SHOW_MESSAGE and params["type"] <= INFO:
+                self._checks.add_event(params)
+                self._files.add_event(params)
+            case _ if method == SHOW_MESSAGE and (line := message_line(params)) is not None:
+                self._facts.messages.append(line)
+                self._lines.write(line)
                 self._transcript.note(params["message"], style="yellow")
             case _:
                 pass

@@ -303,7 +303,7 @@ class Session:
         agent = found.agent_named(name)
         if agent is None or not agent.is_for_user:
             names = ", ".join(each.name for each in found.agents if each.is_for_user)
-            known = f"There are: {names}." if names else "“Agent: Show Skills” says where they are looked for."
+            known = f"There are: {names}." if names else "Agents are files such as .claude/agents/NAME.md."
             raise RequestRefused(NO_AGENT.format(name=name, known=known))
 
     async def call_tool(self, called: CalledTool, on_begin: Callable[[], None] = lambda: None) -> CallAnswer:

@@ -264,6 +264,10 @@ class RunTaskParams(ContinueParams, TypedDict):
     editor: NotRequired[EditorContextWire]
     workDoneToken: NotRequired[str | int]
     """The token under which the client wants to see the progress."""
+    needsPrice: NotRequired[bool]
+    """True: if the setting `budget.costUsd` limits the cost of the run, and the price of the model is unknown, the
+    server refuses. Default: it runs without that limit, and a `window/showMessage` says so.
+    """
 
 
 class CallToolParams(TypedDict):

@@ -61,17 +61,20 @@ class SafeConsole(Console):
                 yield Segment(without_controls(segment.text), segment.style)
 
 
-def open_terminal() -> Terminal:
+def open_terminal(*, on_stderr: bool = False) -> Terminal:
     """The terminal at stdin and stdout.
 
     Lines are plain and without color if one of the two is not a terminal, or if the process is in the background. From
     now on, stdout and stderr replace characters that they cannot encode.
+
+    Args:
+        on_stderr: whether plain lines go to stderr, whatever it is, because stdout is for a program.
     """
     _replace_unencodable(sys.stdout)
     _replace_unencodable(sys.stderr)
-    can_ask = _is_terminal() and _in_foreground()
+    can_ask = not on_stderr and _is_terminal() and _in_foreground()
     console = SafeConsole(
-        file=sys.stdout,
+        file=sys.stderr if on_stderr else sys.stdout,
         force_terminal=can_ask,
         color_system="auto" if can_ask else None,
         no_color=None if can_ask else True,

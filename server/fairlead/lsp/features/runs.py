@@ -25,7 +25,10 @@ from fairlead.wire.params import (
 async def run_task(server: AgentServer, params: RunTaskParams) -> wire.RunResult:
     """`agent/runTask`: runs a task and answers when the run has ended."""
     run = read_run(params)
-    return await execute_run(server, await session_for_run(server, run), run)
+    session = await session_for_run(server, run)
+    if params.get("needsPrice"):
+        server.app.check_cost_limit(session.selection)
+    return await execute_run(server, session, run)
 
 
 async def session_for_run(server: AgentServer, run: RunParams) -> Session:
