@@ -7,11 +7,17 @@ import { method, type OpenedSession } from "../../wire/protocol";
 import type { Runs } from "./runs";
 import { orShowWarning } from "../../server/errors";
 import type { AgentServer } from "../../server/server";
-import type { SubagentNode } from "../plan/planNodes";
 import { sessionNodes, type SessionNode } from "./sessionRows";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { askForText, pick, showBriefly, showInformation, showWarning } from "../../ui/show";
+
+/** A subagent that works, by the call that started it. */
+interface Subagent {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly title: string;
+}
 
 export class Sessions implements vscode.Disposable {
   /** The sessions whose transcript was requested. A failed request does not count. */
@@ -83,7 +89,7 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** Asks for a message to a subagent, and sends it. */
-  async tellSubagent({ sessionId, callId, title }: SubagentNode): Promise<void> {
+  async tellSubagent({ sessionId, callId, title }: Subagent): Promise<void> {
     const texts = {
       title: t("Agent: Tell Subagent (“{0}”)", title),
       prompt: t("The agent reads this after its current action."),
@@ -96,7 +102,7 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** Stops a subagent. The run goes on. */
-  async stopSubagent({ sessionId, callId }: SubagentNode): Promise<void> {
+  async stopSubagent({ sessionId, callId }: Subagent): Promise<void> {
     await orShowWarning(() => this.server.request(method.stopSubagent, { sessionId, toolCallId: callId }));
   }
 
