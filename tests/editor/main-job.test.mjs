@@ -63,6 +63,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Command Permissions",
     "Agent: Show Conversation",
     "Agent: Show Conversation in Editor",
+    "Agent: Show Hooks",
     "Agent: Show Keyboard Shortcuts",
     "Agent: Show Log",
     "Agent: Show Skills",
