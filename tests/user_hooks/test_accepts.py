@@ -112,7 +112,9 @@ async def test_a_stopped_run_ends_its_hook(workspace: Path, define: Define, repl
         number, run = client.begin("agent/runTask", {"prompt": "Do it.", "sessionId": session})
         await client.until(lambda: asked)
         client.notify("$/cancelRequest", {"id": number})
-        assert (await run)["stopReason"] == "cancelled"
+        ended = await run
+        print(*[(m, str(p)[:300]) for m, p in client.log], sep="\n")
+        assert ended["stopReason"] == "cancelled"
         assert [event["text"] for event in client.events("tool_finished")] == ["Proposed (new file, 1 line)."]
         assert (await client.run(sessionId=session))["message"] == "Next."
         assert client.last("agent/edits")["files"]

@@ -111,7 +111,7 @@ async def test_an_untrusted_workspace_has_no_hooks(workspace: Path, home: Path, 
         page = (await client.request("agent/hooks/page", {}))["markdown"]
     assert RAN not in page
     assert "## Your own hooks\n\n- **Stop**: `echo own` **Not allowed yet.**" in page
-    assert "## Not supported\n\n- `Nothing`: `true` `there is no such event`" in page
+    assert "## Not supported\n\n- `Nothing`: `true` there is no such event." in page
 
 
 async def test_the_page(workspace: Path, home: Path, define: Define, replay: Replay) -> None:

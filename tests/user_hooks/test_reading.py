@@ -134,7 +134,7 @@ def test_every_matcher_that_is_not_refused_is_a_fast_regular_expression(matcher:
 
 def test_names_of_tools_and_inputs_are_those_of_claude_code() -> None:
     given = {"path": "a.py", "old_text": "1", "new_text": "2"}
-    assert tool_name("edit_file") == "Edit"
+    assert tool_name("edit_file", given) == "Edit"
     assert tool_input("edit_file", given, "/ws/".__add__) == {
         "file_path": "/ws/a.py",
         "old_string": "1",
@@ -142,8 +142,15 @@ def test_names_of_tools_and_inputs_are_those_of_claude_code() -> None:
     }
     assert own_input("edit_file", given, {"new_string": "3", "more": 1}) == {**given, "new_text": "3", "more": 1}
     assert own_input("edit_file", given, ["x"]) == given
-    assert tool_name("github__get_issue") == "mcp__github__get_issue"
-    assert (tool_name("delete_file"), tool_input("delete_file", {"path": "a"}, str)) == ("delete_file", {"path": "a"})
+    assert tool_name("github__get_issue", {}) == "mcp__github__get_issue"
+    found = {"name": "github__get_issue", "input": {"number": 1}}
+    assert tool_name("call_tool", found) == "mcp__github__get_issue"
+    assert tool_input("call_tool", found, str) == {"number": 1}
+    assert own_input("call_tool", found, {"number": 2}) == {**found, "input": {"number": 2}}
+    assert (tool_name("delete_file", {}), tool_input("delete_file", {"path": "a"}, str)) == (
+        "delete_file",
+        {"path": "a"},
+    )
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -328,3 +328,21 @@ async def test_hooks_of_one_event_run_together(workspace: Path, define: Define, 
             assert len(client.all("agent/approve")) == 2
             assert len(rows(client)) == 1
     assert "refused this call" in results(api.requests[1])
+
+
+async def test_hooks_also_apply_to_the_calls_of_other_programs(workspace: Path, define: Define) -> None:
+    """They refuse the call, or format what it proposes. The program reads what the model would read."""
+    define(PreToolUse=("Bash", "echo 'No commands.' >&2; exit 2"), PostToolUse=("Write", UPPER))
+
+    def call(name: str, **given: str) -> Json:
+        return {"name": name, "input": given, "caller": "A test", "prompt": "Do it."}
+
+    async with Client(workspace, answers=ALLOW) as client:
+        session = (await client.request("agent/sessions/create", {}))["sessionId"]
+        refused = await client.request("agent/tools/call", {"sessionId": session, **call("bash", command="true")})
+        written = call("write_file", path="a.txt", content="text\n")
+        answered = await client.request("agent/tools/call", {"sessionId": session, **written})
+        assert await proposed(client, session, workspace / "a.txt") == "TEXT\n"
+    assert refused["isError"]
+    assert "No commands." in refused["text"]
+    assert "Then a hook of the user changed a.txt." in answered["text"]

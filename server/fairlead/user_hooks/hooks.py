@@ -13,7 +13,8 @@ from fairlead.errors import ToolError
 from fairlead.gate.gate import NotAllowed
 from fairlead.gate.remembered import Remembered
 from fairlead.gate.request import RunHook
-from fairlead.sentences import Sentence, Text
+from fairlead.sentences import Sentence
+from fairlead.shell.layer import Where
 from fairlead.user_hooks.definition import UserHook
 from fairlead.user_hooks.events import EVENTS, Event
 from fairlead.user_hooks.find import FoundHooks, HookFiles
@@ -25,6 +26,10 @@ from fairlead.user_hooks.workspace import Workspace
 from fairlead.workspace.paths import Roots
 
 STAYS_ALLOWED = Sentence("If you allow it, it runs each time, until its definition or its scripts change.")
+WHERE: Mapping[Where, Sentence] = {
+    "sandboxed": Sentence("What it changes is proposed for review."),
+    "workspace": Sentence("There is no sandbox, so it runs with your permissions."),
+}
 MAX_AT_ONCE = 4
 
 HookState = Literal["allowed", "notAllowed", "own"]
@@ -108,7 +113,7 @@ class UserHooks:
             try:
                 where = (await self._workspace.layer()).where
                 action = RunHook(hook.event, escape_invisible(hook.command), project / hook.cwd, where, digest)
-                await self._workspace.gate.check(action, reasons=[*_about(hook), STAYS_ALLOWED])
+                await self._workspace.gate.check(action, reasons=[*_about(hook), WHERE[where], STAYS_ALLOWED])
             except NotAllowed:
                 self._refused.add(digest)
                 self._show(hook, [Sentence("It was not run, because you have not allowed it.")])
@@ -138,7 +143,7 @@ class UserHooks:
         verdict = verdict_of(hook.event, ended.output)
         if ended.changes.files:
             return await self._propose(hook, ended, verdict)
-        self._show(hook, [*_said(verdict), *ended.lost], verdict.warnings)
+        self._show(hook, [*_said(verdict), *ended.lost], [*verdict.warnings, *_discarded(ended)])
         return HooksResult(verdict)
 
     async def _propose(self, hook: UserHook, ended: Ended, verdict: Verdict) -> HooksResult:
@@ -148,7 +153,7 @@ class UserHooks:
         self._begin(call, hook, locations)
         async with self._proposing:
             proposed = await self._workspace.propose(ended.changes, call)
-        lines = [*proposed.report, *_said(verdict), *ended.lost, *verdict.warnings]
+        lines = [*proposed.report, *_said(verdict), *ended.lost, *verdict.warnings, *_discarded(ended)]
         call.emit(ToolFinished(call.id, False, "\n".join(lines), proposed.paths))
         return HooksResult(verdict, tuple(proposed.paths))
 
@@ -160,9 +165,10 @@ class UserHooks:
             return
         call = RunningCall(self._workspace.new_call_id(), None, self._workspace.emit)
         self._begin(call, hook, ())
-        text = Text(*_joined([*lines, *new]))
-        shown = text.phrases[0][1:] if len(text.phrases) == 1 and not text.phrases[0][0] else ()
-        call.emit(ToolFinished(call.id, True, text, shown=shown))
+        texts = [*lines, *new]
+        is_error = bool(new) or any(isinstance(text, Sentence) for text in texts)  # else only what the hook says
+        shown = texts[0].parts if len(texts) == 1 and isinstance(texts[0], Sentence) else ()
+        call.emit(ToolFinished(call.id, is_error, "\n".join(texts), shown=shown))
 
     def _begin(self, call: RunningCall, hook: UserHook, locations: tuple[Location, ...]) -> None:
         title = Sentence("Hook {0}: {1}", hook.event, shorten(escape_invisible(hook.command)))
@@ -170,14 +176,16 @@ class UserHooks:
         call.emit(ToolStarted(call.id, "hook", kind, title, {}, locations, shown=title.parts))
 
 
-def _joined(lines: Sequence[str]) -> list[str]:
-    return [part for line in lines for part in ("\n", line)][1:]
-
-
 def _said(verdict: Verdict) -> list[str]:
     """What the user reads of a verdict."""
     blocked = [Sentence("It blocked this: {0}", verdict.reason)] if verdict.blocks else []
     return [*blocked, *filter(None, [verdict.message])]
+
+
+def _discarded(ended: Ended) -> list[str]:
+    """What the sandbox has discarded."""
+    is_repository = ended.changes.repository_changed
+    return [Sentence("Its changes to the repository (.git) were discarded.")] if is_repository else []
 
 
 def _about(hook: UserHook) -> list[Sentence]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from fairlead.json_values import is_object
 
+CALL = "call_tool"
+"""Our tool that calls a tool of a server, where these are too many for the model."""
 SEPARATOR = "__"
 """In the name of a tool of a tool server."""
 
@@ -36,8 +38,15 @@ TOOLS: Mapping[str, OtherNames] = {
 """By our names. Tools that Claude Code does not have keep their names."""
 
 
-def tool_name(name: str) -> str:
-    """What a hook calls a tool."""
+def tool_name(name: str, given: Mapping[str, Any]) -> str:
+    """What a hook calls the tool of a call. One that calls another tool counts as that.
+
+    Args:
+        given: the input of the call.
+    """
+    inner = given.get("name")
+    if name == CALL and isinstance(inner, str):
+        name = inner
     if SEPARATOR in name:
         return f"mcp{SEPARATOR}{name}"
     return TOOLS[name].tool if name in TOOLS else name
@@ -49,6 +58,9 @@ def tool_input(name: str, given: Mapping[str, Any], path_of: Callable[[str], str
     Args:
         path_of: returns the absolute path of a file that a call names.
     """
+    inner = given.get("input")
+    if name == CALL and is_object(inner):
+        return dict(inner)
     names = _names(name)
     values = {
         key: path_of(value) if key == "path" and isinstance(value, str) else value for key, value in given.items()
@@ -65,6 +77,9 @@ def own_input(name: str, given: Mapping[str, Any], updated: Any) -> dict[str, An
     """
     if not is_object(updated):
         return dict(given)
+    inner = given.get("input")
+    if name == CALL and is_object(inner):
+        return {**given, "input": {**inner, **updated}}
     names = {other: own for own, other in _names(name).items()}
     return {**given, **{names.get(key, key): value for key, value in updated.items()}}
 

@@ -90,7 +90,7 @@ class CallHooks(Interceptor):
 
     async def _run(self, event: Literal["PreToolUse", "PostToolUse"], call: Call, **more: Any) -> HooksResult:
         fields = {
-            "tool_name": tool_name(call.name),
+            "tool_name": tool_name(call.name, call.input),
             "tool_input": tool_input(call.name, call.input, self._path_of),
             "tool_use_id": call.id,
             **more,

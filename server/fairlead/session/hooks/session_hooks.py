@@ -20,6 +20,9 @@ from fairlead.user_hooks.events import Event as HookEvent
 from fairlead.user_hooks.hooks import Happening, UserHooks
 from fairlead.user_hooks.verdict import Verdict
 
+CLOSE_SECONDS = 3
+"""How long hooks that nothing waits for may continue at the end of the session."""
+
 
 @dataclass(frozen=True, slots=True)
 class BeforePrompt:
@@ -116,7 +119,9 @@ class SessionHooks:
             self._start("AfterAccept", files=sorted(paths))
 
     async def aclose(self) -> None:
-        """Ends the hooks that still run."""
+        """Ends the hooks that still run. Those of an accept get a moment, because a terminal ends right after it."""
+        if self._background:
+            await asyncio.wait(self._background, timeout=CLOSE_SECONDS)
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fairlead.session.report.markdown import code_span
+from fairlead.session.report.markdown import code_span, plain
 from fairlead.user_hooks.definition import UnsupportedHook, UserHook
 from fairlead.user_hooks.events import EVENTS
 from fairlead.user_hooks.find import OWN_FILES, WORKSPACE_FILES, WORKSPACE_FOLDER, FoundHooks
@@ -41,7 +41,7 @@ def _item(status: HookStatus) -> str:
 
 
 def _unsupported(hook: UnsupportedHook) -> str:
-    return f"- {code_span(hook.event)}: {code_span(_line(hook.what) or '-')} {code_span(hook.reason)} {_place(hook)}"
+    return f"- {code_span(hook.event)}: {code_span(_line(hook.what) or '-')} {plain(hook.reason)}. {_place(hook)}"
 
 
 def _place(hook: UserHook | UnsupportedHook) -> str:

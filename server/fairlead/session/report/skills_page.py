@@ -1,9 +1,8 @@
 """A page about the skills and commands: what there is, who uses it, and what is wrong with their files."""
 
-import re
 from collections.abc import Sequence
 
-from fairlead.session.report.markdown import code_span
+from fairlead.session.report.markdown import code_span, plain
 from fairlead.skills.find import COMMAND_FOLDERS, SKILL_FOLDERS, FoundSkills
 from fairlead.skills.skill import Skill
 
@@ -13,10 +12,6 @@ TITLES = {
     (False, "skill"): "Your own skills",
     (False, "command"): "Your own commands",
 }
-
-
-_SPECIAL = re.compile(r"[\\`*_\[\]#!|~>-]")
-"""What Markdown could read as more than a text. `ui/markdown.ts` sees to HTML and links."""
 
 
 def skills_page(found: FoundSkills) -> str:
@@ -44,11 +39,7 @@ def _section(title: str, skills: Sequence[Skill]) -> list[str]:
 def _item(skill: Skill) -> str:
     name = code_span(f"/{skill.name}" if skill.is_for_user else skill.name)
     # not as code, in which a page cannot show a <
-    hint = f" {_plain(skill.hint)}" if skill.hint else ""
+    hint = f" {plain(skill.hint)}" if skill.hint else ""
     users = "" if skill.is_for_model else " Only you use it." if skill.kind == "skill" else ""
     users = users if skill.is_for_user else " Only the agent uses it."
-    return f"- {name}{hint}: {_plain(skill.description)}{users} ({code_span(str(skill.path))})"
-
-
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", text)
+    return f"- {name}{hint}: {plain(skill.description)}{users} ({code_span(str(skill.path))})"
