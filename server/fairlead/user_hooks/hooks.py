@@ -54,6 +54,10 @@ class HooksResult:
     """The absolute paths of the files for which they proposed something."""
 
 
+AllowedHook = tuple[UserHook, Scripts]
+"""A hook that may run, with its scripts."""
+
+
 class UserHooks:
     """The hooks of a session.
 
@@ -81,6 +85,10 @@ class UserHooks:
 
         Raises nothing: a hook that fails is reported to the user.
         """
+        return await self.run_allowed(happening, await self.allowed(happening))
+
+    async def allowed(self, happening: Happening) -> Sequence[AllowedHook]:
+        """The hooks of an event that the user allows. Asks about those that they have not allowed yet."""
         matched = str(happening.fields.get(EVENTS[happening.event].matched, ""))
         hooks = [
             hook
@@ -89,7 +97,10 @@ class UserHooks:
         ]
         # a command that several files define runs once
         hooks = list({(hook.command, hook.cwd, hook.variables, hook.folder): hook for hook in reversed(hooks)}.values())
-        allowed = [(hook, scripts) for hook in reversed(hooks) if (scripts := await self._allow(hook)) is not None]
+        return [(hook, scripts) for hook in reversed(hooks) if (scripts := await self._allow(hook)) is not None]
+
+    async def run_allowed(self, happening: Happening, allowed: Sequence[AllowedHook]) -> HooksResult:
+        """Runs the hooks that `allowed` has returned, as `run` does."""
         results = await asyncio.gather(*(self._run(hook, scripts, happening) for hook, scripts in allowed))
         return HooksResult(
             combined([each.verdict for each in results]), tuple(path for each in results for path in each.changed)

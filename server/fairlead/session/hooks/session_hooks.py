@@ -1,7 +1,7 @@
 """The hooks of what happens in a session outside of the model's calls: prompts, steps and accepts."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ class SessionHooks:
         if event.passed is not None and self.hooks.has("StepChecked"):
             outcome = "passed" if event.passed else "failed"
             about = {"task_id": event.item_id or "", "task_subject": "", "result": event.message}
-            self._start("StepChecked", outcome=outcome, **about)
+            happening = Happening("StepChecked", {"outcome": outcome, **about})
+            self._in_background(self._start(happening))
 
     async def before_accept(self, paths: Collection[Path]) -> None:
         """Runs the hooks before the user's accept of changes to these files.
@@ -113,10 +114,10 @@ class SessionHooks:
             names = ", ".join(dict.fromkeys(Path(path).name for path in result.changed))
             raise RequestRefused(f"A hook changed what is proposed ({names}). Review it, then accept again.")
 
-    def after_accept(self, paths: Collection[str]) -> None:
-        """Starts the hooks after changes to these files were accepted."""
-        if paths and self.hooks.has("AfterAccept"):
-            self._start("AfterAccept", files=sorted(paths))
+    async def after_accept(self, paths: Collection[str]) -> None:
+        """Starts the hooks after changes to these files were accepted, when the user has answered about new ones."""
+        if paths:
+            await self._start(Happening("AfterAccept", {"files": sorted(paths)}))
 
     async def aclose(self) -> None:
         """Ends the hooks that still run. Those of an accept get a moment, because a terminal ends right after it."""
@@ -129,7 +130,13 @@ class SessionHooks:
     async def _run(self, event: HookEvent, **fields: Any) -> Verdict:
         return (await self.hooks.run(Happening(event, fields))).verdict
 
-    def _start(self, event: HookEvent, **fields: Any) -> None:
-        task = asyncio.ensure_future(self._run(event, **fields))
+    async def _start(self, happening: Happening) -> None:
+        """Starts hooks when it is known which may run."""
+        allowed = await self.hooks.allowed(happening)
+        if allowed:
+            self._in_background(self.hooks.run_allowed(happening, allowed))
+
+    def _in_background(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
