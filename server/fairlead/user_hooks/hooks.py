@@ -80,6 +80,11 @@ class UserHooks:
         """Whether there is a hook of this event."""
         return any(hook.event == event for hook in self._find().hooks)
 
+    @property
+    def unreadable(self) -> Sequence[str]:
+        """The files of hooks that cannot be read, each with the reason."""
+        return self._find().unreadable
+
     async def run(self, happening: Happening) -> HooksResult:
         """Runs the hooks of an event at the same time, as far as the user allows them, and proposes what they change.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairlead.agent.events import CheckFinished, Event, FeedbackSent
 from fairlead.agent.outcome import Ending
+from fairlead.display import end_sentence
 from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Note
 from fairlead.plan import PlanItem
@@ -41,10 +42,17 @@ class SessionHooks:
         hooks: those of the session.
         version: returns the version of the proposals (`Files.version`).
         emit: takes the events of the run that goes on.
+        warn_once: tells the user something, unless they have read it before.
     """
 
-    def __init__(self, hooks: UserHooks, version: Callable[[], int], emit: Callable[[Event], None]) -> None:
-        self.hooks, self._version, self._emit = hooks, version, emit
+    def __init__(
+        self,
+        hooks: UserHooks,
+        version: Callable[[], int],
+        emit: Callable[[Event], None],
+        warn_once: Callable[[str], None],
+    ) -> None:
+        self.hooks, self._version, self._emit, self._warn_once = hooks, version, emit, warn_once
         self._has_started = False
         self._amended: int | None = None
         """The version of the proposals that hooks have changed before an accept; the next accept goes through."""
@@ -57,6 +65,8 @@ class SessionHooks:
             prompt: None: the run continues an earlier one.
             is_resumed: whether the conversation has messages already.
         """
+        for problem in self.hooks.unreadable:
+            self._warn_once(f"The hooks in a file are left out. {end_sentence(problem)}")
         verdicts: list[tuple[HookEvent, Verdict]] = []
         if not self._has_started:
             self._has_started = True
