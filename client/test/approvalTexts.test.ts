@@ -109,6 +109,33 @@ test("changed tools are shown with their difference", () => {
   assert.deepEqual(titles(changed), ["Allow", "Reject"]);
 });
 
+test("a hook is shown with where it comes from and when it runs", () => {
+  const hook = params<ApproveParams>("approve.params.hook");
+  const { cardTitle, message, details, subject, isBrief } = describeApproval(hook, relative);
+  assert.equal(cardTitle, "Allow this hook, now and later?");
+  assert.equal(subject, "scripts/格式.sh");
+  assert.match(
+    details,
+    /^scripts\/格式\.sh\n\nIn .*, in the sandbox\.\n\nThe workspace's \.claude\/settings\.json defines this hook/,
+  );
+  assert.match(
+    message ?? "",
+    /^Allow the hook “scripts\/格式\.sh”, now and later\? .* It runs at PostToolUse, for Edit\|Write\.$/,
+  );
+  assert.equal(isBrief, false);
+  assert.deepEqual(titles(hook), ["Allow", "Reject"]);
+});
+
+test("a call that a hook asks about is shown with its whole input", () => {
+  const call = params<ApproveParams>("approve.params.call");
+  const { cardTitle, message, details, subject } = describeApproval(call, relative);
+  assert.equal(cardTitle, "Make this call?");
+  assert.equal(message, undefined);
+  assert.equal(subject, "bash\ncommand: git push");
+  assert.equal(details, `${subject}\n\nA hook wants you to look at this: It pushes.`);
+  assert.deepEqual(titles(call), ["Allow Once", "Allow for This Session", "Reject", "Reject Because..."]);
+});
+
 test("a rule for calls has the form of the setting, and matches the tool", () => {
   const call = { server: "db", tool: "get_rows" };
   for (const rule of ["db__get_rows", " db__get_* ", "*__*", "db__get_rows(sql=SELECT *)", "db__get_rows(a=1, b=(2))"])

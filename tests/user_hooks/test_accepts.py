@@ -101,16 +101,10 @@ async def test_a_stopped_run_ends_its_hook(workspace: Path, define: Define, repl
     """docs/faults.md 249: the call that the hook followed keeps its result, and the session does the next task."""
     define(PostToolUse=("Write", "sleep 100000"))
     settings = replay({"calls": [write("a.txt", "text\n")]}, {"text": "Next."})
-    asked: list[Json] = []
-
-    def answer(params: Json) -> Json:
-        asked.append(params)
-        return {"option": "allow_once"}
-
-    async with Client(workspace, settings=settings, answers={"agent/approve": answer}) as client:
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
         session = (await client.request("agent/sessions/create", {}))["sessionId"]
         number, run = client.begin("agent/runTask", {"prompt": "Do it.", "sessionId": session})
-        await client.until(lambda: asked)
+        await client.until(lambda: client.all("agent/approve"))
         client.notify("$/cancelRequest", {"id": number})
         ended = await run
         print(*[(m, str(p)[:300]) for m, p in client.log], sep="\n")

@@ -147,3 +147,14 @@ async def test_without_a_sandbox_hooks_ask_as_commands_do(workspace: Path, defin
         kinds = [(asked["kind"], asked["mode"]) for asked in client.all("agent/approve")]
     assert kinds == [("hook", "workspace"), ("command", "workspace")] * 2
     assert (workspace / "log.txt").read_text() == "ran\n"
+
+
+async def test_rules_that_deny_commands_also_deny_hooks(workspace: Path, define: Define, replay: Replay) -> None:
+    """docs/faults.md 252: although the user has allowed the hook. Another one runs."""
+    define(SessionStart=RAN, Stop="touch denied")
+    settings = replay({"text": "Done."}, bash={"deny": ["touch *"]})
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
+        await client.run()
+        assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["log.txt"]
+        [text] = [event["text"] for event in client.events("tool_finished") if event["isError"]]
+    assert text.endswith("Your deny rule blocks it: touch *")

@@ -71,6 +71,10 @@ async def test_a_file_that_cannot_be_read(problem: str, workspace: Path, connect
         async with connect(api, answers=answers) as client:
             await client.run()
             page = (await client.request("agent/hooks/page", {}))["markdown"]
+            [warning] = [each["message"] for each in client.all("window/showMessage")]
+    assert warning.startswith(
+        f"Fairlead: The hooks in a file are left out. {workspace}/.github/hooks/a.json cannot be read: "
+    )
     assert "hello" in json.dumps(api.requests[0].body)
     assert "## Problems" in page
     assert f"{workspace}/.github/hooks/a.json cannot be read: " in page

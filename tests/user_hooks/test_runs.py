@@ -303,6 +303,7 @@ async def test_what_a_hook_gets(workspace: Path, define: Define, replay: Replay)
     async with Client(workspace, settings=settings, answers=ALLOW, env=env) as client:
         result = await client.run()
         got = await proposed(client, result["sessionId"], workspace / "got")
+        [asked] = client.all("agent/approve")
     first, second, keys = got.splitlines()
     given = json.loads(first)
     assert given["session_id"] == result["sessionId"]
@@ -315,6 +316,7 @@ async def test_what_a_hook_gets(workspace: Path, define: Define, replay: Replay)
     assert given["tool_use_id"]
     assert second == f"{workspace} {workspace} yes"
     assert keys == "0"
+    assert "It gets these environment variables: LINT=yes." in asked["reasons"]
 
 
 async def test_hooks_of_one_event_run_together(workspace: Path, define: Define, connect: Connect) -> None:
@@ -346,3 +348,12 @@ async def test_hooks_also_apply_to_the_calls_of_other_programs(workspace: Path, 
     assert refused["isError"]
     assert "No commands." in refused["text"]
     assert "Then a hook of the user changed a.txt." in answered["text"]
+
+
+async def test_a_hook_can_say_something_to_the_user(workspace: Path, define: Define, replay: Replay) -> None:
+    """It is no error, and the model does not read it."""
+    define(Stop=says({"systemMessage": "All is formatted."}))
+    async with Client(workspace, settings=replay({"text": "Done."}), answers=ALLOW) as client:
+        await client.run()
+        [finished] = client.events("tool_finished")
+    assert (finished["text"], finished["isError"]) == ("All is formatted.", False)

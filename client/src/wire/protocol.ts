@@ -1039,7 +1039,9 @@ export interface EventHead {
   readonly sessionId: string;
   /** The number of the event in its session, from 1. */
   readonly seq: number;
-  /** The run that it is about, by an id that is unique in its session; `null`: a check that the user asked for. */
+  /**
+   * The run that it is about, by an id that is unique in its session; `null`: what the user asked for outside of a run.
+   */
   readonly runId: string | null;
 }
 
@@ -1112,6 +1114,10 @@ export interface ThinkingReceived extends EventHead {
 export interface ToolStarted extends EventHead {
   readonly kind: "tool_started";
   readonly toolCallId: string;
+  /**
+   * The tool. `hook`: a hook of the user that blocked something, changed something or failed; the model knows no such
+   * call.
+   */
   readonly name: string;
   readonly toolKind: string;
   readonly title: string;

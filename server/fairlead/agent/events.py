@@ -42,7 +42,7 @@ class Location:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OfRun:
     run_id: str | None = None
-    """The run that it is about; None: a check that the user asked for."""
+    """The run that it is about; None: what the user asked for outside of a run, such as a check."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,8 +225,8 @@ class Review:
     ) -> bool:
         """Sends a decision and shows its outcomes.
 
-        Returns False if the proposals changed since they were shown: then nothing was decided, and `_edits` has the new
-        ones.
+        Returns False if the proposals changed since they were shown, for example by a hook: then nothing was decided,
+        and `_edits` has the new ones.
 
         Args:
             replace_yours: whether the proposed lines replace the user's in a conflict.
@@ -238,13 +238,15 @@ class Review:
         try:
             answer: wire.ReviewResult = await self._client.request(method, params)
         except wire.RequestError as error:
-            if error.code != wire.CONTENT_MODIFIED:
+            if error.code not in (wire.CONTENT_MODIFIED, wire.REQUEST_FAILED):
                 raise
-            self._print_line(str(error), "yellow")
-            edits = await self._client.request(
+            edits: states.EditsWire = await self._client.request(
                 "workspace/executeCommand",
                 {"command": wire.COMMAND_EDITS, "arguments": [{"sessionId": self._edits["sessionId"]}]},
             )
+            if error.code == wire.REQUEST_FAILED and edits["version"] == self._edits["version"]:
+                raise
+            self._print_line(clean(str(error)), "yellow")
             self._set_edits(edits)
             return False
         decision = "accept" if method == wire.ACCEPT else "reject"

@@ -58,6 +58,12 @@ class Gate:
         self._policy, self._tool_policy, self._host_policy = policy, tool_policy, host_policy
         self._allowed: set[bytes] = set()
 
+    def check_not_denied(self, command: str) -> None:
+        """For a command that the user has allowed already. Raises NotAllowed if a rule of the settings denies it."""
+        permission = check_permission(command, self._policy(), where="sandboxed")
+        if permission.action == "deny":
+            raise NotAllowed(" ".join((DENIED, *permission.reasons)))
+
     async def check(self, action: Action, call_id: str | None = None, reasons: Sequence[str] = ()) -> None:
         """Returns when it is allowed. Does not ask if the user has allowed the same for the session.
 

@@ -28,6 +28,9 @@ class FoundHooks:
     hooks: Sequence[UserHook] = ()
     unsupported: Sequence[UnsupportedHook] = ()
     warnings: Sequence[str] = ()
+    """What is wrong in the files, each with the file and the line."""
+    unreadable: Sequence[str] = ()
+    """The files that cannot be read, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class HookFiles:
             [hook for each in read for hook in each.hooks],
             [hook for each in read for hook in each.unsupported],
             [warning for each in read for warning in each.warnings],
+            [each.unreadable for each in read if each.unreadable],
         )
 
     def _of(self, path: Path, folder: Path | None, is_of_other_program: bool) -> FileHooks:
@@ -97,5 +101,5 @@ def _read_file(path: Path, folder: Path | None, is_of_other_program: bool) -> Fi
             raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
         value = read_located(data.decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError, WorkspaceError) as error:
-        return FileHooks(warnings=[f"{path} cannot be read: {error}"])
+        return FileHooks(unreadable=f"{path} cannot be read: {error}")
     return read_hooks(value, path, folder, is_of_other_program=is_of_other_program)

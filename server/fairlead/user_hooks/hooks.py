@@ -2,14 +2,14 @@
 
 import asyncio
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from fairlead.agent.events import Location, ToolFinished, ToolStarted
 from fairlead.agent.tool import RunningCall
-from fairlead.display import escape_invisible, shorten
+from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.errors import ToolError
 from fairlead.gate.gate import NotAllowed
 from fairlead.gate.remembered import Remembered
@@ -55,6 +55,10 @@ class HooksResult:
     """The absolute paths of the files for which they proposed something."""
 
 
+AllowedHook = tuple[UserHook, Scripts]
+"""A hook that may run, with its scripts."""
+
+
 class UserHooks:
     """The hooks of a session.
 
@@ -83,11 +87,20 @@ class UserHooks:
         """Whether there is a hook of this event."""
         return any(hook.event == event for hook in self._find().hooks)
 
+    @property
+    def unreadable(self) -> Sequence[str]:
+        """The files of hooks that cannot be read, each with the reason."""
+        return self._find().unreadable
+
     async def run(self, happening: Happening) -> HooksResult:
         """Runs the hooks of an event at the same time, as far as the user allows them, and proposes what they change.
 
         Raises nothing: a hook that fails is reported to the user.
         """
+        return await self.run_allowed(happening, await self.allowed(happening))
+
+    async def allowed(self, happening: Happening) -> Sequence[AllowedHook]:
+        """The hooks of an event that the user allows. Asks about those that they have not allowed yet."""
         matched = str(happening.fields.get(EVENTS[happening.event].matched, ""))
         hooks = [
             hook
@@ -96,7 +109,10 @@ class UserHooks:
         ]
         # a command that several files define runs once
         hooks = list({(hook.command, hook.cwd, hook.variables, hook.folder): hook for hook in reversed(hooks)}.values())
-        allowed = [(hook, scripts) for hook in reversed(hooks) if (scripts := await self._allow(hook)) is not None]
+        return [(hook, scripts) for hook in reversed(hooks) if (scripts := await self._allow(hook)) is not None]
+
+    async def run_allowed(self, happening: Happening, allowed: Sequence[AllowedHook]) -> HooksResult:
+        """Runs the hooks that `allowed` has returned, as `run` does."""
         results = await asyncio.gather(*(self._run(hook, scripts, happening) for hook, scripts in allowed))
         return HooksResult(
             combined([each.verdict for each in results]), tuple(path for each in results for path in each.changed)
@@ -150,7 +166,8 @@ class UserHooks:
         verdict = verdict_of(hook.event, ended.output)
         if ended.changes.files:
             return await self._propose(hook, ended, verdict)
-        self._show(hook, [*_said(verdict), *ended.lost], [*verdict.warnings, *_discarded(ended)])
+        problems, warnings = [*_blocked(verdict), *ended.lost], [*verdict.warnings, *_discarded(ended)]
+        self._show(hook, problems, warnings, verdict.message)
         return HooksResult(verdict)
 
     async def _propose(self, hook: UserHook, ended: Ended, verdict: Verdict) -> HooksResult:
@@ -160,22 +177,28 @@ class UserHooks:
         self._begin(call, hook, locations)
         async with self._proposing:
             proposed = await self._workspace.propose(ended.changes, call)
-        lines = [*proposed.report, *_said(verdict), *ended.lost, *verdict.warnings, *_discarded(ended)]
-        call.emit(ToolFinished(call.id, False, "\n".join(lines), proposed.paths))
+        lines = [*proposed.report, *_blocked(verdict), verdict.message, *ended.lost, *verdict.warnings]
+        text = "\n".join(filter(None, [*lines, *_discarded(ended)]))
+        call.emit(ToolFinished(call.id, False, text, proposed.paths))
         return HooksResult(verdict, tuple(proposed.paths))
 
-    def _show(self, hook: UserHook, lines: Sequence[str], warnings: Sequence[str] = ()) -> None:
-        """Shows the user what a hook did, if it did something. The same warning is shown once in a session."""
+    def _show(self, hook: UserHook, problems: Sequence[str], warnings: Sequence[str] = (), message: str = "") -> None:
+        """Shows the user what a hook did, if it did something.
+
+        Args:
+            problems: what it blocked, or why it did nothing.
+            warnings: what is wrong with it. Each is shown once in a session.
+            message: what it says to the user.
+        """
         new = [warning for warning in warnings if (hook, warning) not in self._told]
         self._told.update((hook, warning) for warning in new)
-        if not lines and not new:
+        texts = [*problems, *new, *filter(None, [message])]
+        if not texts:
             return
         call = RunningCall(self._workspace.new_call_id(), None, self._workspace.emit)
         self._begin(call, hook, ())
-        texts = [*lines, *new]
-        is_error = bool(new) or any(isinstance(text, Sentence) for text in texts)  # else only what the hook says
         shown = texts[0].parts if len(texts) == 1 and isinstance(texts[0], Sentence) else ()
-        call.emit(ToolFinished(call.id, is_error, "\n".join(texts), shown=shown))
+        call.emit(ToolFinished(call.id, bool(problems or new), "\n".join(texts), shown=shown))
 
     def _begin(self, call: RunningCall, hook: UserHook, locations: tuple[Location, ...]) -> None:
         title = Sentence("Hook {0}: {1}", hook.event, shorten(escape_invisible(hook.command)))
@@ -183,10 +206,8 @@ class UserHooks:
         call.emit(ToolStarted(call.id, "hook", kind, title, {}, locations, shown=title.parts))
 
 
-def _said(verdict: Verdict) -> list[str]:
-    """What the user reads of a verdict."""
-    blocked = [Sentence("It blocked this: {0}", verdict.reason)] if verdict.blocks else []
-    return [*blocked, *filter(None, [verdict.message])]
+def _blocked(verdict: Verdict) -> list[str]:
+    return [Sentence("It blocked this: {0}", verdict.reason)] if verdict.blocks else []
 
 
 def _discarded(ended: Ended) -> list[str]:
@@ -195,21 +216,17 @@ def _discarded(ended: Ended) -> list[str]:
     return [Sentence("Its changes to the repository (.git) were discarded.")] if is_repository else []
 
 
-def _about(hook: UserHook) -> list[Sentence]:
+def _about(hook: UserHook) -> Iterator[Sentence]:
     """What the user must know about a hook, besides its command."""
     if hook.folder is not None:
-        return [
-            Sentence(
-                "The workspace's {0} defines this hook, line {1}.",
-                hook.file.relative_to(hook.folder).as_posix(),
-                hook.line,
-            ),
-            _when(hook),
-        ]
-    return [
-        Sentence("Your file {0} defines this hook for another program, line {1}.", hook.file, hook.line),
-        _when(hook),
-    ]
+        name = hook.file.relative_to(hook.folder).as_posix()
+        yield Sentence("The workspace's {0} defines this hook, line {1}.", name, hook.line)
+    else:
+        yield Sentence("Your file {0} defines this hook for another program, line {1}.", hook.file, hook.line)
+    yield _when(hook)
+    if hook.variables:
+        variables = ", ".join(f"{name}={escape_to_one_line(value)}" for name, value in hook.variables)
+        yield Sentence("It gets these environment variables: {0}.", variables)
 
 
 def _when(hook: UserHook) -> Sentence:

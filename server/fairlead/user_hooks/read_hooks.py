@@ -31,6 +31,8 @@ class FileHooks:
     unsupported: list[UnsupportedHook] = field(default_factory=list[UnsupportedHook])
     warnings: list[str] = field(default_factory=list[str])
     """What is wrong in it, each with the file and the line."""
+    unreadable: str = ""
+    """Why none of its hooks is used, with the file; empty if they are."""
 
 
 def read_hooks(value: Any, file: Path, folder: Path | None, *, is_of_other_program: bool = False) -> FileHooks:

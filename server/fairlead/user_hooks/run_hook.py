@@ -43,9 +43,11 @@ async def run_hook(hook: UserHook, scripts: Scripts, given: Mapping[str, Any], w
         given: its standard input, as JSON.
 
     Raises:
-        NotAllowed: it runs outside the sandbox, and the settings or the user do not allow that.
+        NotAllowed: a rule denies its command, or it runs outside the sandbox and the settings or the user do not allow
+            that.
         ToolError: it cannot be run.
     """
+    workspace.gate.check_not_denied(hook.command)
     project, layer = project_of(hook, workspace), await workspace.layer()
     folder = project / PurePosixPath(hook.cwd)
     if layer.where == "workspace":

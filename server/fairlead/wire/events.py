@@ -22,7 +22,9 @@ class EventHead(TypedDict):
     seq: int
     """The number of the event in its session, from 1."""
     runId: str | None
-    """The run that it is about, by an id that is unique in its session; `null`: a check that the user asked for."""
+    """The run that it is about, by an id that is unique in its session; `null`: what the user asked for outside of a
+    run.
+    """
 
 
 class RunStarted(EventHead):
@@ -102,6 +104,9 @@ class ToolStarted(EventHead):
     kind: Literal["tool_started"]
     toolCallId: str
     name: str
+    """The tool. `hook`: a hook of the user that blocked something, changed something or failed; the model knows no such
+    call.
+    """
     toolKind: str
     title: str
     titleText: TitleWire

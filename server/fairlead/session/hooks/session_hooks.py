@@ -1,13 +1,14 @@
 """The hooks of what happens in a session outside of the model's calls: prompts, steps and accepts."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairlead.agent.events import CheckFinished, FeedbackSent
 from fairlead.agent.outcome import Ending
+from fairlead.display import end_sentence
 from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Note
 from fairlead.plan import PlanItem
@@ -44,10 +45,18 @@ class SessionHooks:
         hooks: those of the session.
         workspace: theirs.
         version: returns the version of the proposals (`Files.version`).
+        warn_once: tells the user something, unless they have read it before.
     """
 
-    def __init__(self, hooks: UserHooks, workspace: HooksWorkspace, version: Callable[[], int]) -> None:
-        self.hooks, self._workspace, self._version, self._emit = hooks, workspace, version, workspace.emit
+    def __init__(
+        self,
+        hooks: UserHooks,
+        workspace: HooksWorkspace,
+        version: Callable[[], int],
+        warn_once: Callable[[str], None],
+    ) -> None:
+        self.hooks, self._workspace, self._version = hooks, workspace, version
+        self._emit, self._warn_once = workspace.emit, warn_once
         self._has_started = False
         self._amended: int | None = None
         """The version of the proposals that hooks have changed before an accept; the next accept goes through."""
@@ -64,6 +73,8 @@ class SessionHooks:
             prompt: None: the run continues an earlier one.
             is_resumed: whether the conversation has messages already.
         """
+        for problem in self.hooks.unreadable:
+            self._warn_once(f"The hooks in a file are left out. {end_sentence(problem)}")
         verdicts: list[tuple[HookEvent, Verdict]] = []
         if not self._has_started:
             self._has_started = True
@@ -102,7 +113,8 @@ class SessionHooks:
         if event.passed is not None and self.hooks.has("StepChecked"):
             outcome = "passed" if event.passed else "failed"
             about = {"task_id": event.item_id or "", "task_subject": "", "result": event.message}
-            self._start("StepChecked", outcome=outcome, **about)
+            happening = Happening("StepChecked", {"outcome": outcome, **about})
+            self._in_background(self._start(happening))
 
     async def before_accept(self, paths: Collection[Path]) -> None:
         """Runs the hooks before the user's accept of changes to these files.
@@ -120,10 +132,10 @@ class SessionHooks:
             names = ", ".join(dict.fromkeys(Path(path).name for path in result.changed))
             raise RequestRefused(f"A hook changed what is proposed ({names}). Review it, then accept again.")
 
-    def after_accept(self, paths: Collection[str]) -> None:
-        """Starts the hooks after changes to these files were accepted."""
-        if paths and self.hooks.has("AfterAccept"):
-            self._start("AfterAccept", files=sorted(paths))
+    async def after_accept(self, paths: Collection[str]) -> None:
+        """Starts the hooks after changes to these files were accepted, when the user has answered about new ones."""
+        if paths:
+            await self._start(Happening("AfterAccept", {"files": sorted(paths)}))
 
     async def aclose(self) -> None:
         """Ends the hooks that still run. Those of an accept get a moment, because a terminal ends right after it."""
@@ -136,7 +148,13 @@ class SessionHooks:
     async def _run(self, event: HookEvent, **fields: Any) -> Verdict:
         return (await self.hooks.run(Happening(event, fields))).verdict
 
-    def _start(self, event: HookEvent, **fields: Any) -> None:
-        task = asyncio.ensure_future(self._run(event, **fields))
+    async def _start(self, happening: Happening) -> None:
+        """Starts hooks when it is known which may run."""
+        allowed = await self.hooks.allowed(happening)
+        if allowed:
+            self._in_background(self.hooks.run_allowed(happening, allowed))
+
+    def _in_background(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)

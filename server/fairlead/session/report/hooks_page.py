@@ -26,7 +26,7 @@ def hooks_page(found: FoundHooks, statuses: Sequence[HookStatus]) -> str:
         files = ", ".join(map(code_span, (*WORKSPACE_FILES, f"{WORKSPACE_FOLDER}/*.json")))
         own = ", ".join(code_span(f"~/{name}") for name in OWN_FILES)
         parts.append(f"There are none. They are read from {files} in the workspace, and from {own}.")
-    parts += _section("Problems", [f"- {code_span(warning)}" for warning in found.warnings])
+    parts += _section("Problems", [f"- {code_span(warning)}" for warning in (*found.unreadable, *found.warnings)])
     return "\n\n".join(parts) + "\n"
 
 

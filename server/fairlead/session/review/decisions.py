@@ -90,7 +90,7 @@ async def accept(
         async with review.turn():
             await review.files.observe_closely([selection.path for selection in confirmed])
             await _accept(review, confirmed, overwrite_user_lines, outcomes)
-    review.after_accept({str(outcome.path) for outcome in outcomes if outcome.outcome == "applied"})
+    await review.after_accept({str(outcome.path) for outcome in outcomes if outcome.outcome == "applied"})
     return outcomes
 
 

@@ -32,7 +32,7 @@ class Review:
         publish: Callable[[], None],
         protected: Callable[[], Mapping[str, str]],
         before_accept: Callable[[Collection[Path]], Awaitable[None]],
-        after_accept: Callable[[Collection[str]], None],
+        after_accept: Callable[[Collection[str]], Awaitable[None]],
     ) -> None:
         self.files = files
         self.feedback = feedback
