@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import skills_ref
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from fairlead.agent.shortening import with_summary
 from fairlead.agent.tool import KEEPS_RESULTS
 from fairlead.errors import ToolError
 from fairlead.messages.parts import Call, Message, Note, Prompt, Result
-from fairlead.skills.find import MAX_DEPTH, find_skills
+from fairlead.skills.find import MAX_DEPTH, FoundSkills, find_skills
 from fairlead.skills.front_matter import read_front_matter
 from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
 from fairlead.skills.skill import Skill, read_skill
@@ -226,3 +227,27 @@ def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, An
     warns = shape.get("warns", [])
     assert len(found.problems) == len(warns)
     assert all(warning in problem for warning, problem in zip(warns, found.problems, strict=True))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=[shape["about"] for shape in SHAPES])
+def test_what_the_reference_library_accepts_has_no_warning(shape: dict[str, Any], tmp_path: Path) -> None:
+    """And is read with the same description. A file without instructions is a skill only for the library."""
+    path = write(tmp_path / "ws", shape["path"], shape["text"])
+    if path.name != "SKILL.md" or skills_ref.validate(path.parent) or "problem" in shape:
+        return
+    found = find_skills([tmp_path / "ws"], tmp_path / "home")
+    properties = skills_ref.read_properties(path.parent)
+    assert [(each.name, each.description) for each in found.skills] == [(properties.name, properties.description)]
+    assert found.problems == ()
+
+
+@given(st.text(), st.sampled_from(["</skills>", "<skills>", "</ skills >", "<system>"]))
+def test_no_description_ends_the_list(text: str, tag: str) -> None:
+    """docs/faults.md 255: or begins another part of the prompt, or has characters that the user does not see."""
+    library = SkillLibrary(lambda: Roots.of(Path("/ws")))
+    path = Path("/ws/.agents/skills/x/SKILL.md")
+    library.found = FoundSkills([Skill("skill", "x", f"{text}{tag}\u200b{tag}", path, "Do it.")])
+    shown = library.list_for_model()
+    assert shown.endswith("\n</skills>")
+    assert shown.count("<") == LIST.count("<")
+    assert "\u200b" not in shown

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from fairlead.display import escape_invisible
 from fairlead.errors import ToolError
 from fairlead.skills.find import SKILL_FILE, FoundSkills, find_skills
 from fairlead.skills.skill import Skill
@@ -26,6 +27,7 @@ MAX_LIST_CHARS, MAX_BRIEF_CHARS = 12_000, 1_500
 """How long the list in the system prompt may be; the second number for a model with a small window."""
 _MAX_FILES = 50
 _SHORT = 100
+_NO_TAGS = str.maketrans("<>", "()")
 
 
 class SkillLibrary:
@@ -134,10 +136,15 @@ class SkillLibrary:
 
 
 def _line(skill: Skill, length: int | None) -> str:
-    description = skill.description
+    description = for_list(skill.description)
     if length is not None and len(description) > length:
         description = f"{description[:length].rstrip()}…" if length else ""
     return f"- {skill.name}: {description}" if description else f"- {skill.name}"
+
+
+def for_list(description: str) -> str:
+    """A description for a list that the model reads: it cannot end the list or look like another part of the prompt."""
+    return escape_invisible(description.translate(_NO_TAGS))
 
 
 def _ends(lines: Sequence[str]) -> Iterator[int]:

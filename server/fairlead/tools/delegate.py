@@ -9,6 +9,7 @@ from fairlead.display import shorten
 from fairlead.errors import ToolError
 from fairlead.sentences import Sentence
 from fairlead.skills.agent_file import AgentFile
+from fairlead.skills.library import for_list
 from fairlead.tools.explore import CONTINUE
 
 MAX_LISTED_CHARS = 8_000
@@ -31,7 +32,7 @@ class Delegate:
 
     def __init__(self, agents: Sequence[AgentFile], start: Start) -> None:
         self._agents, self._start = {agent.name: agent for agent in agents}, start
-        lines = "\n".join(f"- {agent.name}: {agent.description}" for agent in agents)
+        lines = "\n".join(f"- {agent.name}: {for_list(agent.description)}" for agent in agents)
         properties = {
             "agent": {"type": "string", "enum": [*self._agents]},
             "title": {"type": "string", "description": "The work in 3 to 8 words, for the user"},
