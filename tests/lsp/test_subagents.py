@@ -324,6 +324,29 @@ async def test_a_message_and_a_stop_reach_one_of_them(connect: Callable[..., Cli
     assert page.index("First.") < page.index("> Look at the tests too.") < page.index("With tests.")
 
 
+async def test_a_stop_reaches_those_that_wait_for_their_turn(connect: Callable[..., Client], workspace: Path) -> None:
+    """At most six work at the same time."""
+    go = Signal()
+    names = [f"part {number}" for number in range(7)]
+    scripts: Script = {
+        "Do it.": [Turn((Call("todo", PLAN), *map(explore, names))), Turn((Text("Done."),))],
+        **{name: [Wait(Turn((Text("Found."),)), go, 0)] for name in names},
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            await asyncio.to_thread(api.wait_for_requests, 7)
+            call = await client.event("tool_started", title="Explore: Look at part 6")
+            last = {"sessionId": call["sessionId"], "toolCallId": call["toolCallId"]}
+            await client.request("agent/subagents/stop", last)
+            go.set()
+            assert (await answer)["stopReason"] == "end_turn"
+            opened = await client.request("agent/sessions/open", {"sessionId": call["sessionId"]})
+    assert requests_for(api, "part 6") == []
+    states = [work["state"] for work in opened["plan"]["items"][0]["evidence"]["subagents"]]
+    assert states == ["done"] * 6 + ["stopped"]
+
+
 GUARD = """import json, sys
 call = json.load(sys.stdin)
 if call["tool_name"] == "Grep" and "secret" in json.dumps(call["tool_input"]):

@@ -163,7 +163,7 @@ class Subagents:
         try:
             report = await self._work(self._run.explorer(subagent), subagent, task, call)
         finally:
-            self._run.log.end(subagent.run_id)
+            self._end(subagent)
         if subagent.work.state != "done":
             raise ToolError(report)
         return report
@@ -182,7 +182,7 @@ class Subagents:
         finally:
             merged = await finish_uncancelled(merge(self._run.files, subagent.before, subagent.fork, call.author))
             subagent.is_merged, call.changed_paths = True, merged.paths
-            self._run.log.end(subagent.run_id)
+            self._end(subagent)
             self._run.publish(None)  # if the call was stopped, it has no event anymore
         lines = "\n".join(filter(None, (report, *merged.report)))
         if subagent.work.state != "done":
@@ -208,18 +208,28 @@ class Subagents:
         run.note_work(work)
         return subagent
 
+    def _end(self, subagent: RunningSubagent) -> None:
+        if subagent.work.state == "running":  # its run has not begun
+            subagent.work = replace(subagent.work, state="stopped")
+            self._run.note_work(subagent.work)
+        self._run.log.end(subagent.run_id)
+
     async def _work(self, worker: Worker, subagent: RunningSubagent, task: str, call: RunningCall) -> str:
         """Lets a subagent work. Returns its report, or why it has not finished and what it wrote last."""
         call.progress = lambda: f"Stopped. {_partial(subagent)}"
+        work = asyncio.ensure_future(self._execute(worker, subagent, task, call))
+        subagent.stop = work.cancel
+        outcome: Outcome | None = None
         try:
-            async with self._places:
-                outcome = await self._execute(worker, subagent, task, call)
+            outcome = await work
+        except asyncio.CancelledError:  # it was stopped before its run began
+            pass
         finally:
             await finish_uncancelled(worker.aclose())
-        current = asyncio.current_task()
-        if outcome.stop_reason == "cancelled" and current is not None and current.cancelling():
-            raise asyncio.CancelledError
-        if outcome.stop_reason == "cancelled":
+        if outcome is None or outcome.stop_reason == "cancelled":
+            current = asyncio.current_task()
+            if current is not None and current.cancelling():
+                raise asyncio.CancelledError
             return f"{STOPPED_BY_USER} {_partial(subagent)}"
         if outcome.stop_reason == "end_turn":
             return self._run.kept.shortened(outcome.message, MAX_REPORT_CHARS)
@@ -227,15 +237,14 @@ class Subagents:
 
     async def _execute(self, worker: Worker, subagent: RunningSubagent, task: str, call: RunningCall) -> Outcome:
         run = self._run
-        model = run.model if worker.choice.replay is not None else run.models.take(worker.choice)
-        try:
-            agent = self._agent(worker, subagent, model, call)
-            work = asyncio.ensure_future(run.execute(Run(agent), [Prompt(clean_text(task.strip()))]))
-            subagent.stop = work.cancel
-            return await work
-        finally:
-            if model is not run.model:
-                run.models.give_back(worker.choice, model)
+        async with self._places:
+            model = run.model if worker.choice.replay is not None else run.models.take(worker.choice)
+            try:
+                agent = self._agent(worker, subagent, model, call)
+                return await run.execute(Run(agent), [Prompt(clean_text(task.strip()))])
+            finally:
+                if model is not run.model:
+                    run.models.give_back(worker.choice, model)
 
     def _agent(self, worker: Worker, subagent: RunningSubagent, model: Model, call: RunningCall) -> Agent:
         run, choice, files = self._run, worker.choice, subagent.fork
