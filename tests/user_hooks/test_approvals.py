@@ -150,7 +150,7 @@ async def test_without_a_sandbox_hooks_ask_as_commands_do(workspace: Path, defin
 
 
 async def test_rules_that_deny_commands_also_deny_hooks(workspace: Path, define: Define, replay: Replay) -> None:
-    """docs/faults.md 252: although the user has allowed the hook. Another one runs."""
+    """docs/faults.md 256: although the user has allowed the hook. Another one runs."""
     define(SessionStart=RAN, Stop="touch denied")
     settings = replay({"text": "Done."}, bash={"deny": ["touch *"]})
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
