@@ -16,10 +16,11 @@ WORDS = re.compile(
 
 
 def test_nothing_outside_of_models_names_a_part_of_the_api() -> None:
+    """Except for what hooks get, in Claude Code's form."""
     found = [
         f"{path.relative_to(SERVER)}: {match[0]}"
         for path in sorted(SERVER.rglob("*.py"))
-        if path.relative_to(SERVER).parts[:2] != ("models", "anthropic")
+        if path.relative_to(SERVER).parts[:2] not in (("models", "anthropic"), ("user_hooks", "tool_names.py"))
         for match in WORDS.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []

@@ -71,6 +71,15 @@ def tool_input(name: str, given: Mapping[str, Any], path_of: Callable[[str], str
     return {names.get(key, key): value for key, value in values.items()}
 
 
+def call_fields(call_id: str, name: str, given: Mapping[str, Any], path_of: Callable[[str], str]) -> dict[str, Any]:
+    """What a hook gets about a call. The arguments are those of `tool_input`."""
+    return {
+        "tool_name": tool_name(name, given),
+        "tool_input": tool_input(name, given, path_of),
+        "tool_use_id": call_id,
+    }
+
+
 def own_input(name: str, given: Mapping[str, Any], updated: Any) -> dict[str, Any]:
     """The input of a call with what a hook has changed in it. It is as unchecked as the model's.
 

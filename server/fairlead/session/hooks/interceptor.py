@@ -18,7 +18,7 @@ from fairlead.sentences import Sentence
 from fairlead.session.hooks.texts import CHANGED, REFUSED, STOP, changed_files, said
 from fairlead.user_hooks.events import Event as HookEvent
 from fairlead.user_hooks.hooks import Happening, HooksResult, UserHooks
-from fairlead.user_hooks.tool_names import own_input, tool_input, tool_name
+from fairlead.user_hooks.tool_names import call_fields, own_input
 from fairlead.user_hooks.verdict import Verdict
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
@@ -90,12 +90,7 @@ class CallHooks(Interceptor):
         self._end_if_asked()
 
     async def _run(self, event: Literal["PreToolUse", "PostToolUse"], call: Call, **more: Any) -> HooksResult:
-        fields = {
-            "tool_name": tool_name(call.name, call.input),
-            "tool_input": tool_input(call.name, call.input, self._path_of),
-            "tool_use_id": call.id,
-            **more,
-        }
+        fields = {**call_fields(call.id, call.name, call.input, self._path_of), **more}
         found = await self._hooks.run(Happening(event, fields))
         if found.verdict.ends_run:
             self._ending = self._ending or ending_of(found.verdict)
