@@ -264,7 +264,7 @@ pageTest(
 );
 
 pageTest("Esc stops the agent when it is pressed twice, and the seconds are counted", async (page, _, update) => {
-  const prompt = { chips: [], history: [], model: "m", cost: "", window: null };
+  const prompt = { agents: [], chips: [], history: [], model: "m", cost: "", window: null };
   const idle = { title: "Task", replay: "", isRunning: false, doing: "", startedAt: null, cards: [], prompt };
   const working = page.locator(".working");
   const esc = async (expected) => {
@@ -297,7 +297,7 @@ const COMMAND = "for i in $(seq 20000)\ndo echo line $i; done";
 const printed = (lines, { state = "running", end = "" } = {}) => {
   const whole = LINES.slice(0, lines).join("") + end;
   const body = shown(whole.slice(-10_000), Math.max(0, whole.length - 10_000));
-  const rest = { isCommand: true, place: null, note: "", command: shown(COMMAND), showsEnd: true };
+  const rest = { isCommand: true, place: null, note: "", command: shown(COMMAND), showsEnd: true, hasChanges: false };
   return [{ kind: "tool", state, title: "for i in $(seq 20000)", body, ...rest }];
 };
 
