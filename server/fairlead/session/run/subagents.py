@@ -180,14 +180,21 @@ class Subagents:
         try:
             report = await self._work(self._run.worker(agent, subagent), subagent, task, call)
         finally:
-            merged = await finish_uncancelled(merge(self._run.files, subagent.before, subagent.fork, call.author))
-            subagent.is_merged, call.changed_paths = True, merged.paths
-            self._end(subagent)
-            self._run.publish(None)  # if the call was stopped, it has no event anymore
+            merged = await finish_uncancelled(self._merge(subagent, call))
         lines = "\n".join(filter(None, (report, *merged.report)))
         if subagent.work.state != "done":
             raise ToolError(lines)
         return lines
+
+    async def _merge(self, subagent: RunningSubagent, call: RunningCall) -> ProposedChanges:
+        """Merges what a subagent has proposed, and ends it."""
+        try:
+            merged = await merge(self._run.files, subagent.before, subagent.fork, call.author)
+            subagent.is_merged, call.changed_paths = True, merged.paths
+            return merged
+        finally:
+            self._end(subagent)
+            self._run.publish(None)  # if the call was stopped, it has no event anymore
 
     def _begin(self, agent: str, title: str, continues: str, call: RunningCall) -> RunningSubagent:
         """Begins a subagent for a call, which knows what an earlier one knew if the call continues it.
