@@ -107,6 +107,11 @@ def write_agent(workspace: Path) -> None:
     (workspace / ".claude/agents/writer.md").write_text(WRITER)
 
 
+def work_states(plan: Json) -> list[str]:
+    """The states of the subagents of the first step."""
+    return [work["state"] for work in plan["items"][0]["evidence"]["subagents"]]
+
+
 def delegate(task: str, agent: str = "writer", **more: str) -> Call:
     return Call("delegate", {"agent": agent, "title": f"Do {task}", "task": task, **more})
 
@@ -221,16 +226,23 @@ async def test_a_command_of_an_agent_sees_its_edits_and_verifies_nothing(
     assert 0 < work["tokens"] < evidence["tokens"]
 
 
-async def test_a_stop_ends_them_and_keeps_what_they_proposed(connect: Callable[..., Client], workspace: Path) -> None:
-    """docs/faults.md 224."""
-    write_agent(workspace)
-    go = Signal()
-    scripts: Script = {
+def two_at_work(go: Signal) -> Script:
+    """The main conversation starts a writer and an explorer. The writer proposes a.txt, then waits for `go`."""
+    return {
         "Do it.": [Turn((Call("todo", PLAN),)), Turn((delegate("write"), explore("look")))],
         "write": [
             Turn((Call("write_file", {"path": "a.txt", "content": "a"}),)),
             Wait(Turn((Text("Wrote."),)), go, 0),
         ],
+    }
+
+
+async def test_a_stop_ends_them_and_keeps_what_they_proposed(connect: Callable[..., Client], workspace: Path) -> None:
+    """docs/faults.md 224."""
+    write_agent(workspace)
+    go = Signal()
+    scripts: Script = {
+        **two_at_work(go),
         "look": [Wait(Turn((Text("Looked."),)), go, 0)],
     }
     with api_for(scripts) as api:
@@ -241,11 +253,10 @@ async def test_a_stop_ends_them_and_keeps_what_they_proposed(connect: Callable[.
             await client.request("agent/cancel", {"sessionId": session_id})
             assert (await answer)["stopReason"] == "cancelled"
             await client.until(lambda: (client.last("agent/edits") or {}).get("files"))
+            await client.until(lambda: work_states(client.last("agent/plan")) == ["stopped", "stopped"])
             opened = await client.request("agent/sessions/open", {"sessionId": session_id})
             go.set()
     assert [file["uri"].rpartition("/")[2] for file in opened["edits"]["files"]] == ["a.txt"]
-    states = [work["state"] for work in opened["plan"]["items"][0]["evidence"]["subagents"]]
-    assert states == ["stopped", "stopped"]
     ended = [event["text"] for event in opened["transcript"] if event["kind"] == "tool_finished"]
     assert ended[-2:] == ["Stopped. It has not reported anything."] * 2
 
@@ -255,11 +266,7 @@ async def test_a_kill_restores_all_of_them(connect: Callable[..., Client], works
     write_agent(workspace)
     go = Signal()
     scripts: Script = {
-        "Do it.": [Turn((Call("todo", PLAN),)), Turn((delegate("write"), explore("look")))],
-        "write": [
-            Turn((Call("write_file", {"path": "a.txt", "content": "a"}),)),
-            Wait(Turn((Text("Wrote."),)), go, 0),
-        ],
+        **two_at_work(go),
         "look": [
             Turn((Call("list_files", {}),)),
             Wait(Turn((Text("Looked."),)), go, 0),
@@ -343,8 +350,24 @@ async def test_a_stop_reaches_those_that_wait_for_their_turn(connect: Callable[.
             assert (await answer)["stopReason"] == "end_turn"
             opened = await client.request("agent/sessions/open", {"sessionId": call["sessionId"]})
     assert requests_for(api, "part 6") == []
-    states = [work["state"] for work in opened["plan"]["items"][0]["evidence"]["subagents"]]
-    assert states == ["done"] * 6 + ["stopped"]
+    assert work_states(opened["plan"]) == ["done"] * 6 + ["stopped"]
+
+
+async def test_the_user_answers_an_agent_in_a_file(connect: Callable[..., Client], workspace: Path) -> None:
+    write_agent(workspace)
+    ask = Call("ask_user", {"question": "Tabs or blanks?", "options": ["Tabs", "Blanks"]})
+    scripts: Script = {
+        "Do it.": [Turn((delegate("write"),)), Turn((Text("Done."),))],
+        "write": [Turn((ask,)), Turn((Text("Wrote with blanks."),))],
+    }
+    with api_for(scripts) as api:
+        able, answers = {"experimental": {"agent": {"questions": True}}}, {"agent/ask": lambda _: {"answer": "Blanks"}}
+        async with connect(api, capabilities=able, answers=answers) as client:
+            await client.run()
+            [asked] = client.all("agent/ask")
+    assert asked["question"] == "Tabs or blanks?"
+    [_, answered] = requests_for(api, "write")
+    assert "Blanks" in results(answered)[0]
 
 
 GUARD = """import json, sys

@@ -52,7 +52,7 @@ NAMES = st.sampled_from([*sorted(OWN), *sorted(OTHERS), "Read", "Bash", "mcp__x_
 
 @given(st.lists(NAMES), st.lists(NAMES))
 def test_it_may_use_what_is_named_and_not_banned(tools: list[str], banned: list[str]) -> None:
-    """Each name counts by itself. One that Fairlead does not know allows nothing."""
+    """The names are independent of each other. One that Fairlead does not know allows nothing."""
     tried = [*sorted(OWN), "x__y", "other__tool"]
     found = agent(f"tools: {tools}\ndisallowedTools: {banned}")
     for tool in tried:

@@ -67,7 +67,7 @@ def read_page(data: bytes, url: str, charset: str, *, is_html: bool) -> tuple[st
 def _clean(root: Any, base: str, hidden: dict[int, Any]) -> None:
     """Removes what is not seen, and all attributes, which tables would show. Links become absolute.
 
-    Each list of children is made anew, because removing one child after the other would take quadratic time.
+    Each list of children is replaced: removing its elements one at a time would take quadratic time.
     """
     nodes: list[Any] = [root]
     while nodes:
