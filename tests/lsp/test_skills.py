@@ -56,7 +56,7 @@ async def test_the_model_reads_a_skill_that_the_prompt_lists(connect: Callable[.
             await client.run()
     first, second = api.requests
     assert first.system.endswith("begin.\n- pdf: Fills PDF forms.\n</skills>")
-    assert [tool["name"] for tool in first.body["tools"]][-1] == "skill"
+    assert "skill" in [tool["name"] for tool in first.body["tools"]]
     text = results(second)
     assert '<skill name="pdf">\nRun scripts/fill.py on a.pdf.\n</skill>' in text.replace("\\n", "\n")
     assert "Its files, in .agents/skills/pdf: scripts/fill.py." in text

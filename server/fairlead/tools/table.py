@@ -46,7 +46,7 @@ def tool_table(
 ) -> dict[str, Tool]:
     """The tools that every run has, by name.
 
-    Their order matters: it is part of the cached prefix of every request. `code_tools` follow, then all others.
+    Their order matters: it is part of the cached prefix of every request. All others follow.
 
     Args:
         checks: runs the checks of the items that `todo` completes.

@@ -1,7 +1,6 @@
 """Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,11 +18,11 @@ from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import Mode, Tool
+from fairlead.agent.tool import Mode
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Note, Part, Prompt
 from fairlead.models.factory import ModelChoice
-from fairlead.plan import PlanItem, TodoManager
+from fairlead.plan import TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.commands import SessionCommands
 from fairlead.session.context.context_item import ContextItem
@@ -38,27 +37,23 @@ from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
 from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
-from fairlead.session.run.subagents import EXPLORER, WORKER, MainRun, SpareModels, Subagents, Worker, workspace_text
+from fairlead.session.run.run_tools import RunTools
+from fairlead.session.run.subagents import MainRun, SpareModels, Subagents
+from fairlead.session.run.workers import SubagentWorkers, usable
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session_model import OpenedModel, SessionModel
-from fairlead.session.subagent import RunningSubagent, SubagentLog
+from fairlead.session.subagent import SubagentLog
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.session.web import private_services
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
 from fairlead.tools.check_queue import CheckQueue
-from fairlead.tools.checks import Checks
-from fairlead.tools.commands import Commands
 from fairlead.tools.delegate import Delegate
-from fairlead.tools.explore import ASKS, EXPLORES_WITH, Explore
+from fairlead.tools.explore import Explore
 from fairlead.tools.kept_results import KeptResults
-from fairlead.tools.run_check import RunCheck
-from fairlead.tools.server_tools import NOTE, USUAL_WINDOW, ServerToolsContext, server_tools
-from fairlead.tools.skill import UseSkill
-from fairlead.tools.table import code_tools, tool_table
+from fairlead.tools.server_tools import NOTE, USUAL_WINDOW
 from fairlead.tools.web_context import WebContext
-from fairlead.tools.web_search import WebSearch
 from fairlead.workspace.files import Files
 
 
@@ -99,10 +94,21 @@ class AgentBuilder:
         self._stopped = StoppedCalls()
         self._rules = ProjectRules(self.files, self._emit)
         self._folders_note = FoldersNote()
-        self._kept = KeptResults(self.skills.read)
-        self._web = WebContext(self.commands.gate, lambda: private_services(self.context.settings))
+        kept = KeptResults(self.skills.read)
         self._prompt_context = PromptContext(
-            self.files, self.context.diagnostics, self.tool_servers.read, self._kept, self.skills, self._emit
+            self.files, self.context.diagnostics, self.tool_servers.read, kept, self.skills, self._emit
+        )
+        self._tools = RunTools(
+            context=self.context,
+            plan=self.plan,
+            evidence=self.evidence,
+            code=self.code,
+            tool_servers=self.tool_servers,
+            skills=self.skills,
+            hooks=self.hooks,
+            check_queue=self.check_queue,
+            web=WebContext(self.commands.gate, lambda: private_services(self.context.settings)),
+            kept=kept,
         )
 
     async def warm(self) -> None:
@@ -181,7 +187,7 @@ class AgentBuilder:
             self.publish(replace(event, run_id=run_id))
 
         chosen = self.skills.found.agent_named(self.agent)
-        checks = self._checks(commands, chosen.checks if chosen is not None else ())
+        checks = self._tools.checks(files, commands, chosen.checks if chosen is not None else ())
         meter = Meter(self._model.cost_of, self._model.window, emit)
         budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
         limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
@@ -193,35 +199,30 @@ class AgentBuilder:
             """Checks the proposals only in agent mode, and only while the run may continue."""
             return mode == "agent" and limits.reached is None and await self.code.check()
 
-        subagents = self._subagents(model, meter, limits)
-        own_tools = tool_table(files, plan, commands, checks, kept=self._kept, web=self._web, is_brief=is_brief)
-        if not is_brief:
+        subagents = self._subagents(model, meter, limits, chosen)
+        if is_brief:
+            own_tools = self._tools.brief(files, commands, checks)
+        else:
+            own_tools = self._tools.own(files, commands, checks) | self._tools.of_code(files, commands)
             own_tools["explore"] = Explore(subagents.explore)
-            own_tools |= code_tools(files, commands.gate, self.code.queries, context.diagnostics)
-        if settings.web.search_url and not is_brief:
-            own_tools["web_search"] = WebSearch(self._web, settings.web.search_url)
-        if self.skills.has_any_for_model:
-            own_tools["skill"] = UseSkill(self.skills)
-        agents = [each for each in self.skills.found.agents if each.is_for_model]
-        if agents and not is_brief:
-            own_tools["delegate"] = Delegate(agents, subagents.delegate)
-        given = server_tools(
-            ServerToolsContext(self.tool_servers, commands.gate, self._kept), self._model.window.limit or USUAL_WINDOW
-        )
-        note = NOTE if given else ""
+            agents = [each for each in self.skills.found.agents if each.is_for_model]
+            if agents:
+                own_tools["delegate"] = Delegate(agents, subagents.delegate)
+        given = self._tools.of_servers(commands, self._model.window.limit or USUAL_WINDOW)
+        tools = {**own_tools, **given}
         return Agent(
             run_id=run_id,
             model=model,
             system="".join(
                 (
                     system_prompt(files.roots, is_brief=is_brief),
-                    note,
+                    NOTE if given else "",
                     self._rules.root_rules,
                     self.skills.list_for_model(is_brief=is_brief),
                     agent_prompt(chosen),
                 )
             ),
-            tools=_usable({**own_tools, **{tool.spec.name: tool for tool in given}}, chosen),
+            tools={name: tools[name] for name in usable(tools, chosen)},
             plan=plan,
             history=self.history,
             emit=emit,
@@ -245,9 +246,19 @@ class AgentBuilder:
             mode=mode,
         )
 
-    def _subagents(self, model: Model, meter: Meter, limits: Limits) -> Subagents:
+    def _subagents(self, model: Model, meter: Meter, limits: Limits, agent: AgentFile | None) -> Subagents:
         """The subagents of a run with this model."""
         loop = self.context.settings.loop
+        workers = SubagentWorkers(
+            context=self.context,
+            commands=self.commands,
+            tools=self._tools,
+            rules=self._rules,
+            skills=self.skills,
+            hooks=self.hooks,
+            selection=self.selection,
+            agent=agent,
+        )
         return Subagents(
             MainRun(
                 files=self.files,
@@ -263,60 +274,13 @@ class AgentBuilder:
                 max_idle_rounds=loop.max_idle_rounds,
                 stopped=self._stopped,
                 log=self.subagents,
-                kept=self._kept,
+                kept=self._tools.kept,
                 models=self._subagent_models,
                 gate=self.commands.gate,
-                explorer=self._explorer,
-                worker=self._worker,
+                explorer=workers.explorer,
+                worker=workers.of_agent,
             )
         )
-
-    def _explorer(self, subagent: RunningSubagent) -> Worker:
-        files, session_commands = subagent.fork, self.commands.of_fork(subagent.fork)
-        commands, agent = session_commands.tools(), self.skills.found.agent_named(self.agent)
-        own = self._tools_in(files, commands)
-        own |= code_tools(files, commands.gate, self.code.queries, self.context.diagnostics)
-        return Worker(
-            EXPLORER.format(workspace=workspace_text(files.roots)),
-            {name: own[name] for name in own if name in (*EXPLORES_WITH, *(ASKS if _may_use(agent, name) else ()))},
-            self.context.choose_small_model(self.selection) or self.context.choose_model(self.selection),
-            self.hooks.in_fork(files, session_commands, subagent.run_id),
-            session_commands.aclose,
-        )
-
-    def _worker(self, agent: AgentFile, subagent: RunningSubagent) -> Worker:
-        """What an agent in a file works with. The language servers do not know its edits, so it does not ask them."""
-        files, session_commands = subagent.fork, self.commands.of_fork(subagent.fork)
-        commands = session_commands.tools()
-        given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
-        tools = {**self._tools_in(files, commands), **{tool.spec.name: tool for tool in given}}
-        del tools["todo"]
-        system = "".join(
-            (
-                WORKER.format(workspace=workspace_text(files.roots)),
-                NOTE if given else "",
-                self._rules.root_rules,
-                self.skills.list_for_model() if agent.may_use("skill") else "",
-                agent_prompt(agent),
-            )
-        )
-        choice = self.context.choose_named_model(self.selection, agent.model) if agent.model else None
-        return Worker(
-            system,
-            _usable(tools, agent),
-            choice or self.context.choose_model(self.selection),
-            self.hooks.in_fork(files, session_commands, subagent.run_id),
-            session_commands.aclose,
-        )
-
-    def _tools_in(self, files: Files, commands: Commands) -> dict[str, Tool]:
-        """The tools that do not ask language servers, for these files."""
-        own = tool_table(files, self.plan, commands, self._checks(commands), kept=self._kept, web=self._web)
-        if self.context.settings.web.search_url:
-            own["web_search"] = WebSearch(self._web, self.context.settings.web.search_url)
-        if self.skills.has_any_for_model:
-            own["skill"] = UseSkill(self.skills)
-        return own
 
     async def begin_call(self) -> None:
         """Like `begin_run`, without what only a model needs. Starts no tool server: a call starts its own one."""
@@ -328,12 +292,8 @@ class AgentBuilder:
         checkpoint: int | None,
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
     ) -> SingleCall:
-        """The run of a call by another program. Call `begin_call` first. The arguments are those of `build`.
-
-        It may use all tools of a run, those of servers always by their own names, and `run_check`.
-        """
+        """The run of a call by another program. Call `begin_call` first. The arguments are those of `build`."""
         files, plan, commands, run_id = self.files, self.plan, self.commands.tools(), self.run_id
-        checks = self._checks(commands)
 
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
@@ -342,12 +302,8 @@ class AgentBuilder:
             current = plan.snapshot().current
             return current.id if current else None
 
-        own = tool_table(files, plan, commands, checks, kept=self._kept, web=self._web)
-        own |= code_tools(files, commands.gate, self.code.queries, self.context.diagnostics)
-        given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self._kept), sys.maxsize)
-        more = [*given, RunCheck(checks, self._known_checks)]
         dispatcher = Dispatcher(
-            tools={**own, **{tool.spec.name: tool for tool in more}},
+            tools=self._tools.of_programs(files, commands),
             interceptors=(self._call_hooks(),),
             emit=emit,
             current_item=current_item,
@@ -368,34 +324,6 @@ class AgentBuilder:
 
     def _call_hooks(self, mode: Mode = "agent", ending: Ending | None = None) -> CallHooks:
         return CallHooks(self.hooks.hooks, self.commands.gate, lambda: self.files.roots, mode, ending)
-
-    def _checks(self, commands: Commands, more: Sequence[str] = ()) -> Checks:
-        """The checks of the items that a run completes.
-
-        Args:
-            more: checks of items that changed files, in addition to those of the settings.
-        """
-        evidence, plan = self.evidence, self.plan
-
-        def general_checks(item: PlanItem) -> Sequence[str]:
-            """Returns no checks for a completed item, because the changes of later items need not pass yet."""
-            completed = (each.id for each in plan.snapshot().items if each.status == "completed")
-            return () if item.id in completed else evidence.general_checks(item, more)
-
-        return Checks(
-            self.files,
-            commands,
-            self.check_queue,
-            general_checks,
-            evidence.still_passes,
-            self.context.settings.check.without_changes_seconds,
-            self.hooks.step_checked,
-        )
-
-    def _known_checks(self) -> list[str]:
-        """The checks of the settings, then those of the plan's items, each once."""
-        of_items = (item.check for item in self.plan.snapshot().items)
-        return list(dict.fromkeys(filter(None, (*self.context.settings.checks, *of_items))))
 
     async def collect_context(self, task: RunTask) -> list[Part]:
         """The context for a prompt. Call it after `build`, because its size depends on the model's window."""
@@ -429,13 +357,3 @@ class AgentBuilder:
         await self._model.aclose()
         await self._small_model.aclose()
         await self._subagent_models.aclose()
-
-
-def _may_use(agent: AgentFile | None, tool: str) -> bool:
-    """Whether the agent of the main run may use a tool."""
-    return agent is None or agent.may_use(tool)
-
-
-def _usable(tools: dict[str, Tool], agent: AgentFile | None) -> dict[str, Tool]:
-    """The tools that an agent may use."""
-    return {name: tool for name, tool in tools.items() if _may_use(agent, name)}
