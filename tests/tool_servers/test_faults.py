@@ -32,7 +32,7 @@ async def problem_of(found: World, name: str = "files") -> str:
     ("fault", "problem", "output"),
     [
         ("dies", "it ended", "cannot find its settings"),
-        ("garbage", "it writes to its output what is not a message of MCP", "garbage"),
+        ("garbage", "it writes to its output what is not a message", "garbage"),
         ("endless", "it sent a message of more than 16 MB", ""),
         ("silent", "it did not answer within 3 s", ""),
         ("unlisted", "it did not list its tools: out of order", ""),

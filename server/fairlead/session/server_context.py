@@ -17,10 +17,10 @@ from fairlead.session.session_model import SpareModel
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals
 from fairlead.shell.layers import CommandLayers
+from fairlead.shell.services.packages import packages_folder
 from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.known import KnownServers
-from fairlead.tool_servers.packages import packages_folder
 from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.workspace_files import WorkspaceServers
 from fairlead.user_hooks.find import HookFiles

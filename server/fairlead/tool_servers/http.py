@@ -21,7 +21,8 @@ from pydantic import ValidationError
 from fairlead.display import escape_to_one_line, shorten
 from fairlead.http_client import certificates, is_loopback, without_proxy
 from fairlead.json_values import fields_of
-from fairlead.tool_servers.pipes import MAX_FLOOD, MAX_MESSAGE, ServerFailed, SessionEnded
+from fairlead.shell.services.message_lines import MAX_FLOOD, MAX_MESSAGE
+from fairlead.tool_servers.pipes import ServerFailed, SessionEnded
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

@@ -4,7 +4,6 @@ import asyncio
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -12,28 +11,26 @@ from typing import Protocol
 from fairlead.agent.tool import RunningCall
 from fairlead.gate.gate import Gate
 from fairlead.gate.request import InstallServer, ValueRequest
-from fairlead.shell.layer import BoxSettings, Layer, Limits, ProgramBox, ShownFolder, View
+from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
 from fairlead.shell.network import Network
-from fairlead.shell.services.process import ServiceProcess, named_files
-from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.shell.services import workspace_process
+from fairlead.shell.services.packages import install, installed_program, package_of
+from fairlead.shell.services.process import named_files
+from fairlead.shell.services.workspace_process import WorkspaceProcess
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import Ask
-from fairlead.tool_servers.packages import install, installed_program, package_of
 from fairlead.tool_servers.pipes import ServerFailed
 from fairlead.tool_servers.questions import INSTALLS, NO_SCRIPTS
-from fairlead.tool_servers.server import Box, Folder, Propose
+from fairlead.tool_servers.server import Propose
 from fairlead.tool_servers.variables import uses_data
 from fairlead.workspace.paths import Roots, real_path
 
 
-class Workspace(Protocol):
+class Workspace(workspace_process.Workspace, Protocol):
     """What the servers need from their session."""
 
     @property
     def roots(self) -> Roots: ...
-
-    @property
-    def folders(self) -> Sequence[Folder]: ...
 
     @property
     def gate(self) -> Gate: ...
@@ -41,20 +38,12 @@ class Workspace(Protocol):
     @property
     def has_sandbox(self) -> bool: ...
 
-    def limits(self) -> Limits:
-        """The resources that a server may use."""
-        ...
-
     async def layer(self) -> Layer:
         """The layer that the servers run in. Raises ToolError if it cannot be made."""
         ...
 
     def direct(self) -> Layer:
         """The workspace itself as a layer."""
-        ...
-
-    async def view(self, layer: Layer) -> View:
-        """The files that a server sees in this layer at its start."""
         ...
 
     @property
@@ -71,7 +60,7 @@ class Workspace(Protocol):
 
 async def start_box(
     definition: Definition, known: Definition, layer: Layer, workspace: Workspace, packages: Path
-) -> Box:
+) -> WorkspaceProcess:
     """Starts the program of a definition, after its package is installed if it has one.
 
     Args:
@@ -89,9 +78,6 @@ async def start_box(
     known, package_folder = await _installed(definition, known, workspace, packages)
     folder = workspace.roots.first.path / known.folder
     program = await asyncio.to_thread(_find, known.command[0], folder)
-    seen = [SeenFiles(each.root, ("",), each.proposed(), each.is_hidden) for each in workspace.folders]
-    for each in seen:  # the first search, before the server starts, so that no later change is missed
-        await asyncio.to_thread(each.changes, None, on_disk=True)
     shown = [ShownFolder(await asyncio.to_thread(_folder, each.path), each.is_writable) for each in known.folders]
     shown += [ShownFolder(package_folder)] if package_folder else []
     shown += [ShownFolder(data, True)] if keeps_data else []
@@ -102,16 +88,14 @@ async def start_box(
         named = await asyncio.to_thread(named_files, texts)
         # a mount of its own would not let the server replace a file of a folder in which it may write
         chosen += [path for path in named if not any(path.is_relative_to(folder.path) for folder in shown)]
-    process = await ServiceProcess.start(
+    return await WorkspaceProcess.start(
         [program, *known.command[1:]],
         layer,
         folder,
-        await workspace.view(layer),
-        workspace.limits(),
+        workspace,
         ProgramBox(chosen, own),
         Network(services=frozenset(known.hosts)),
     )
-    return Box(process, folder, workspace.folders, seen)
 
 
 def data_folder(definition: Definition, packages: Path) -> Path:

@@ -2,23 +2,21 @@
 
 import asyncio
 import contextlib
-import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
-from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes, Entry
+from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Changes
 from fairlead.shell.services.errors import ServiceError
-from fairlead.shell.services.process import ServiceProcess
-from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.shell.services.message_lines import Output
+from fairlead.shell.services.workspace_process import WorkspaceProcess
 from fairlead.tool_servers.connection import START_SECONDS, Connection, Listed, ListedTool, Transport
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.elicitation import MAX_QUESTIONS, Ask, elicited
 from fairlead.tool_servers.offers import ListedPrompt, ListedResource
-from fairlead.tool_servers.pipes import Output, ServerFailed
+from fairlead.tool_servers.pipes import ServerFailed
 from fairlead.tool_servers.results import Answer, answer_of, prompt_of, resource_of
 from fairlead.uncancelled import finish_uncancelled
 
@@ -38,43 +36,6 @@ OFFER_SECONDS = 3.0
 """How long a list may take for which the user waits while typing."""
 
 _Found = TypeVar("_Found")
-
-
-class Folder(Protocol):
-    """A folder of the workspace, as a server sees it."""
-
-    @property
-    def root(self) -> Path: ...
-
-    def proposed(self) -> Mapping[str, Entry | None]:
-        """The files that differ from the disk, by path relative to `root`; None: there is no file."""
-        ...
-
-    def is_hidden(self, name: str) -> bool:
-        """Whether a server must not see a file, given by its path relative to `root`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """The process of a local server, and what it sees."""
-
-    process: ServiceProcess
-    start_folder: Path
-    folders: Sequence[Folder]
-    seen: Sequence[SeenFiles]
-    """For each of the folders."""
-
-    async def update(self) -> None:
-        """Shows the server the files that have changed since the last call."""
-        for folder, seen in zip(self.folders, self.seen, strict=True):
-            proposed = folder.proposed()
-            changes = await asyncio.to_thread(seen.changes, proposed, on_disk=not self.process.is_sandboxed)
-            await self.process.show({self._name(folder.root, each.name): each.data for each in changes})
-
-    def _name(self, root: Path, name: str) -> str:
-        """The path of a file relative to the folder in which the server started."""
-        return os.path.relpath(root / name, self.start_folder)
 
 
 Propose = Callable[[Changes, RunningCall], Awaitable[Sequence[str]]]
@@ -108,7 +69,7 @@ class RunningServer:
         self,
         definition: Definition,
         transport: Transport,
-        box: Box | None,
+        box: WorkspaceProcess | None,
         streams: Streams,
         propose: Propose,
         ask: Callable[[RunningCall], Ask],

@@ -15,6 +15,7 @@ from fairlead.gate.gate import NotAllowed
 from fairlead.gate.request import UseChangedTools
 from fairlead.sentences import Sentence
 from fairlead.shell.services.errors import ServiceError
+from fairlead.shell.services.message_lines import Output
 from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
@@ -23,7 +24,7 @@ from fairlead.tool_servers.known import KnownServers, tool_digest
 from fairlead.tool_servers.local import Workspace
 from fairlead.tool_servers.names import tool_names
 from fairlead.tool_servers.offers import ListedResource, Offer
-from fairlead.tool_servers.pipes import Output, ServerFailed, SessionEnded
+from fairlead.tool_servers.pipes import ServerFailed, SessionEnded
 from fairlead.tool_servers.questions import changed_tools, digest_of
 from fairlead.tool_servers.results import Answer, untrusted
 from fairlead.tool_servers.secrets import Secrets

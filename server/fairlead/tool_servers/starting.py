@@ -8,13 +8,14 @@ from pathlib import Path
 from fairlead.display import escape_invisible
 from fairlead.gate.request import StartServer
 from fairlead.shell.layer import Layer
+from fairlead.shell.services.message_lines import Output
 from fairlead.shell.services.pool import ServicePool
 from fairlead.tool_servers.connection import load_sdk
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.inputs import entered_values
 from fairlead.tool_servers.known import KnownServers
 from fairlead.tool_servers.local import Workspace, data_folder, start_box
-from fairlead.tool_servers.pipes import Output, Pipes, ServerFailed
+from fairlead.tool_servers.pipes import Pipes, ServerFailed
 from fairlead.tool_servers.questions import STAYS_ALLOWED, about
 from fairlead.tool_servers.secrets import Secrets
 from fairlead.tool_servers.server import RunningServer

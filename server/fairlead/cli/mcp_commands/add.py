@@ -13,8 +13,8 @@ from fairlead.cli.program import program_name
 from fairlead.cli.view.terminal import Terminal
 from fairlead.display import escape_to_one_line
 from fairlead.shell.environment import is_secret
+from fairlead.shell.services.packages import package_of
 from fairlead.tool_servers.definition import CONTAINERS
-from fairlead.tool_servers.packages import package_of
 from fairlead.tool_servers.read_definitions import read_servers
 
 EPILOG = """\

@@ -20,7 +20,7 @@ import platformdirs
 from fairlead.display import end_sentence, strip_sequences
 from fairlead.json_values import fields_of
 from fairlead.shell.process import kill_all
-from fairlead.tool_servers.pipes import ServerFailed
+from fairlead.shell.services.errors import ServiceError
 
 INSTALL_SECONDS = 600.0
 _DONE = "installed"
@@ -148,7 +148,7 @@ async def install(package: Package, folder: Path) -> None:
     """Installs a package with the user's `npm` or `uv`, outside of the sandbox.
 
     Raises:
-        ServerFailed: it cannot be installed.
+        ServiceError: it cannot be installed.
     """
     await asyncio.to_thread(_empty, folder)
     command = package.install_command(folder)
@@ -165,14 +165,14 @@ async def install(package: Package, folder: Path) -> None:
         async with asyncio.timeout(INSTALL_SECONDS):
             output, _ = await process.communicate()
     except TimeoutError as error:
-        raise ServerFailed(f"its package could not be installed within {INSTALL_SECONDS:.0f} s") from error
+        raise ServiceError(f"its package could not be installed within {INSTALL_SECONDS:.0f} s") from error
     finally:
         if process.returncode is None:
             kill_all(process.pid, exited=False)
             await process.wait()
     if process.returncode != 0:
         said = strip_sequences(output.decode("utf-8", "replace")).strip()[-_MAX_TOLD:]
-        raise ServerFailed(f"its package could not be installed. {shlex.join(command)} said: {end_sentence(said)}")
+        raise ServiceError(f"its package could not be installed. {shlex.join(command)} said: {end_sentence(said)}")
     (folder / _DONE).touch()
 
 
@@ -184,7 +184,7 @@ def _empty(folder: Path) -> None:
 def _program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        raise ServerFailed(f"{name} was not found, which would install its package")
+        raise ServiceError(f"{name} was not found, which would install its package")
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.tool_servers.packages import Package, installed_program, package_of
+from fairlead.shell.services.packages import Package, installed_program, package_of
 
 
 @pytest.mark.parametrize(
