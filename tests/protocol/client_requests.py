@@ -104,6 +104,7 @@ def requests() -> Iterator[Golden]:
         "phase": "idle",
         "mode": "agent",
         "agent": "審查",
+        "hosted": "mine",
         "model": convert.chosen_model(A_MODEL),
         "plan": convert.plan(SESSION, a_plan_state(7)),
         "edits": convert_edits.edits(SESSION, ROOT, EditsChanged(6, Changeset(), "Accept 問候.py", None)),
@@ -133,6 +134,7 @@ def requests() -> Iterator[Golden]:
         "sessionId": SESSION,
         "mode": "agent",
         "agent": "審查",
+        "hosted": "mine",
         "context": [
             {"uri": f"{URI}/src/%E5%95%8F%E5%80%99.py"},
             {"kind": "selection", "uri": f"{URI}/setup.cfg", "range": _range(0, 4)},
@@ -218,6 +220,27 @@ def requests() -> Iterator[Golden]:
     yield _asks("models.choose.params", wire.CHOOSE_MODEL, {**choice, "sessionId": SESSION})
     yield _answers("models.choose.result", wire.CHOOSE_MODEL, choice)
     yield _asks("models.try.params", wire.TRY_MODEL, choice)
+    yield _asks("hosted.params", wire.HOSTED_AGENTS, {"sessionId": SESSION})
+    yield _asks("hosted.option.params", wire.SET_AGENT_OPTION, {"sessionId": SESSION, "option": "model", "value": "大"})
+    large = {"id": "大", "name": "大", "about": "慢"}
+    hosted = {
+        "agents": [
+            {
+                "name": "mine",
+                "title": "我的",
+                "command": "mine acp",
+                "isInstalled": True,
+                "canInstall": False,
+                "signIn": ["mine", "login"],
+                "signInVariables": {"MINE_HOME": "/home/u/mine"},
+            }
+        ],
+        "chosen": "mine",
+        "options": [{"id": "model", "name": "模型", "category": "model", "value": "大", "choices": [large]}],
+        "commands": [{"id": "審查", "name": "審查", "about": ""}],
+    }
+    yield _answers("hosted.result", wire.HOSTED_AGENTS, hosted)
+    yield _answers("hosted.option.result", wire.SET_AGENT_OPTION, hosted)
     said = "There is no model “模型-1”."
     unknown = convert.error(
         ModelFailure(

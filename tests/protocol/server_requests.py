@@ -11,9 +11,11 @@ from fairlead.gate.request import (
     ChangeProtectedFile,
     ConfirmCall,
     FetchPage,
+    InstallAgent,
     InstallServer,
     RunCommand,
     RunHook,
+    StartAgent,
     StartServer,
     UseChangedTools,
     UseSecretFile,
@@ -67,6 +69,13 @@ A_REMOTE_SERVER = ApprovalRequest(
     StartServer("筆記", "https://notes.example/mcp", FOLDER, None, "digest"),
     (Sentence("The workspace's {0} defines this tool server, {1}.", ".mcp.json", "筆記"),),
 )
+AN_AGENT = ApprovalRequest(
+    SESSION,
+    None,
+    StartAgent("我的", "mine acp --说=好", FOLDER, "digest"),
+    (Sentence("It reaches {0}.", "api.example.com:443"),),
+)
+ITS_PACKAGES = ApprovalRequest(SESSION, None, InstallAgent("我的", "npm install mine@1", FOLDER))
 AN_INSTALLATION = ApprovalRequest(
     SESSION,
     None,
@@ -212,7 +221,7 @@ async def approvals() -> list[Golden]:
     client = RecordingClient()
     editor = LspEditor(client.protocol, Documents())
     editor.capabilities.approvals = True
-    of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, CHANGED_TOOLS)
+    of_tools = (A_CALL, A_SERVER, A_REMOTE_SERVER, AN_INSTALLATION, AN_AGENT, ITS_PACKAGES, CHANGED_TOOLS)
     for request in (AN_APPROVAL, A_SECRET, A_CONFIRMATION, *of_tools, A_PAGE, A_HOOK, A_CONFIRMED_CALL):
         await editor.approve(request)
     editor.capabilities.approvals = False
@@ -225,6 +234,8 @@ async def approvals() -> list[Golden]:
         "toolServer",
         "remoteServer",
         "installServer",
+        "agent",
+        "installAgent",
         "changedTools",
         "web",
         "hook",

@@ -74,6 +74,10 @@ export function describeApproval(approval: ApproveParams, relative: (uri: string
       return describeServer(approval, SERVER_QUESTIONS[approval.mode === null ? "connect" : "start"]);
     case "installServer":
       return describeServer(approval, SERVER_QUESTIONS.install);
+    case "agent":
+      return describeServer(approval, SERVER_QUESTIONS.startAgent);
+    case "installAgent":
+      return describeServer(approval, SERVER_QUESTIONS.installAgent);
     case "changedTools":
       return describeChangedTools(approval);
     case "web":
@@ -140,9 +144,19 @@ const SERVER_QUESTIONS = {
     whole: (name: string, what: string) => t("Install the tool server {0} with “{1}”?", name, what),
     above: t("Install this tool server?"),
   },
+  startAgent: {
+    named: (name: string) => t("Start {0}?", name),
+    whole: (name: string, what: string) => t("Start {0}: “{1}”?", name, what),
+    above: t("Start this agent?"),
+  },
+  installAgent: {
+    named: (name: string) => t("Install {0}?", name),
+    whole: (name: string, what: string) => t("Install {0} with “{1}”?", name, what),
+    above: t("Install this agent?"),
+  },
 };
 
-/** A tool server that is to start or to be installed. Its `command` is the whole command line, or the address. */
+/** A tool server or an agent that is to start or to be installed. Its `command` is the whole command line, or the address. */
 function describeServer(approval: ApproveParams, questions: (typeof SERVER_QUESTIONS)["start"]): ApprovalTexts {
   const reasons = approval.reasonTexts.map(titleText);
   const what = visibleText(approval.command ?? "");

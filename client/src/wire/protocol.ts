@@ -17,6 +17,7 @@ import type {
   Skills,
   ToolServers,
   ServerOffers,
+  HostedAgents,
 } from "./protocolStates";
 
 export const method = {
@@ -52,6 +53,8 @@ export const method = {
   models: "agent/models",
   chooseModel: "agent/models/choose",
   tryModel: "agent/models/try",
+  hostedAgents: "agent/hosted",
+  setAgentOption: "agent/hosted/option",
   skillsList: "agent/skills/list",
   skillsPage: "agent/skills/page",
   subagentPage: "agent/subagents/page",
@@ -385,6 +388,19 @@ export interface FormerFoldersResult {
   readonly folders: readonly FormerFolder[];
 }
 
+export type ApprovalKind =
+  | "command"
+  | "file"
+  | "tool"
+  | "toolServer"
+  | "installServer"
+  | "agent"
+  | "installAgent"
+  | "changedTools"
+  | "web"
+  | "hook"
+  | "call";
+
 /** A question to the user: whether something may run, or whether a file may be read, changed or accepted. */
 export interface ApproveParams {
   readonly sessionId: string;
@@ -392,12 +408,12 @@ export interface ApproveParams {
   readonly toolCallId: string | null;
   /**
    * `tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-   * installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to
-   * run, now and later. `call`: a hook wants the user to look at a call. For `toolServer`, `installServer`,
-   * `changedTools` and `hook`, `allow_once` holds until the server, its package, its tools or the hook changes.
+   * installed. `agent` and `installAgent`: the same for an agent of another maker. `changedTools`: the tools of a
+   * server have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to run, now and later. `call`: a
+   * hook wants the user to look at a call. For servers, agents, changed tools and hooks, `allow_once` holds until these
+   * change.
    */
-  readonly kind:
-    "command" | "file" | "tool" | "toolServer" | "installServer" | "changedTools" | "web" | "hook" | "call";
+  readonly kind: ApprovalKind;
   /** Where it runs; `null` if nothing starts on this machine. */
   readonly mode: "sandboxed" | "workspace" | null;
   /**
@@ -411,7 +427,7 @@ export interface ApproveParams {
   readonly cwd: string | null;
   /** The file; `null` for everything else. */
   readonly uri: string | null;
-  /** The name of the tool server; for `web`, the host, with an unusual port; else `null`. */
+  /** The name of the tool server or the agent; for `web`, the host, with an unusual port; else `null`. */
   readonly server: string | null;
   /** The tool that is called; `null` for everything but `tool`. */
   readonly tool: string | null;
@@ -762,6 +778,11 @@ export interface RunTaskParams extends ContinueParams {
    * paused run that it continues, else none.
    */
   readonly agent?: string;
+  /**
+   * The name of one of the agents of `agent/hosted`, which then does the task in place of Fairlead's own; `""`: none.
+   * Default: that of the last run of the session, else none.
+   */
+  readonly hosted?: string;
   /** What the user mentions in the prompt. */
   readonly context?: readonly ContextItem[];
   readonly editor?: EditorContext;
@@ -977,6 +998,19 @@ export interface ModelsParams {
 export interface FileParams {
   /** A `file:` URI. */
   readonly uri: string;
+}
+
+export interface HostedAgentsParams {
+  /** Without it, no agent runs, so none has options and commands. */
+  readonly sessionId?: string;
+}
+
+export interface AgentOptionParams {
+  readonly sessionId: string;
+  /** The `id` of one of `options`. */
+  readonly option: string;
+  /** The `id` of one of its `choices`. */
+  readonly value: string;
 }
 
 export interface TryRuleParams {
@@ -1348,6 +1382,8 @@ export interface OpenedSession {
   readonly mode: Mode;
   /** The agent of the last run, as in `agent/runTask`; `""`: none. */
   readonly agent: string;
+  /** The agent of another maker that did the last run, as in `agent/runTask`; `""`: Fairlead's own. */
+  readonly hosted: string;
   /** The model that the next run asks. */
   readonly model: ChosenModel;
   readonly plan: Plan;
@@ -1395,6 +1431,8 @@ export interface ClientRequests {
   readonly "agent/models": { params: ModelsParams; result: ModelsResult };
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
+  readonly "agent/hosted": { params: HostedAgentsParams; result: HostedAgents };
+  readonly "agent/hosted/option": { params: AgentOptionParams; result: HostedAgents };
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/skills/page": { params: NoParams; result: PageResult };
   readonly "agent/subagents/page": { params: SubagentParams; result: PageResult };

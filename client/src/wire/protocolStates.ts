@@ -560,3 +560,50 @@ export interface ServerOffers {
   /** Those that are not switched off, in the order of their definitions. */
   readonly servers: readonly ServerOffer[];
 }
+
+/** An agent of another maker that can work in place of Fairlead's own (docs/agents.md). */
+export interface HostedAgent {
+  readonly name: string;
+  /** For the user. */
+  readonly title: string;
+  /** The whole command line. */
+  readonly command: string;
+  readonly isInstalled: boolean;
+  /** Whether Fairlead knows its packages, and installs them when it is used for the first time. */
+  readonly canInstall: boolean;
+  /**
+   * The program and the arguments with which the user signs in, in a terminal; `[]`: there is no such command, or the
+   * agent is not installed.
+   */
+  readonly signIn: readonly string[];
+  /** The environment variables for that. */
+  readonly signInVariables: Readonly<Record<string, string>>;
+}
+
+/** A value of an option, or a command after a slash. */
+export interface AgentChoice {
+  readonly id: string;
+  readonly name: string;
+  readonly about: string;
+}
+
+export interface AgentOption {
+  readonly id: string;
+  readonly name: string;
+  /** Such as `mode`, `model` and `thought_level`. */
+  readonly category: string;
+  /** The `id` of the choice that holds. */
+  readonly value: string;
+  readonly choices: readonly AgentChoice[];
+}
+
+/** All texts but the names come from outside: show them as plain text. */
+export interface HostedAgents {
+  readonly agents: readonly HostedAgent[];
+  /** The agent of the session; `""`: Fairlead's own. */
+  readonly chosen: string;
+  /** Those of the chosen agent; `[]` before it runs. */
+  readonly options: readonly AgentOption[];
+  /** What the chosen agent knows after a slash; `[]` before it runs. */
+  readonly commands: readonly AgentChoice[];
+}

@@ -24,6 +24,8 @@ ErrorKind = Literal[
     "internal",
     "replay",
     "replay_ended",
+    "hosted_agent",
+    "hosted_sign_in",
 ]
 
 

@@ -19,6 +19,7 @@ from fairlead.display import end_sentence, escape_to_one_line
 from fairlead.errors import ToolError
 from fairlead.gate.remembered import Remembered
 from fairlead.gate.request import AskingEditor
+from fairlead.hosted_agents.starting import AgentsContext
 from fairlead.messages.parts import Message, Prompt
 from fairlead.models.common.models_list import MAX_NAME
 from fairlead.models.common.presets import ModelFacts, presets
@@ -113,6 +114,7 @@ class App:
             warn_once=self._warn_once,
             watch=self._watcher.watch,
             known_servers=KnownServers((storage or state_folder()) / "tool-servers.json"),
+            agents=AgentsContext(allowed=Remembered((storage or state_folder()) / "agents.json")),
             allowed_hooks=Remembered((storage or state_folder()) / "hooks.json"),
             journals=Journals(storage and storage / "sessions", front_end.show_warning, front_end.report_saving),
             roots=Roots().with_folders(start.folders),

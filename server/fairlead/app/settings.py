@@ -11,6 +11,7 @@ from fairlead.app.endpoint_settings import read_endpoints
 from fairlead.app.language_server_settings import read_language_servers
 from fairlead.gate.host_rules import HostRule
 from fairlead.gate.tool_rules import ToolRule
+from fairlead.hosted_agents.read_definitions import read_agents
 from fairlead.json_reader import WrongValue, names_of, read
 from fairlead.json_values import is_list, is_object
 from fairlead.session.settings import Settings
@@ -159,6 +160,7 @@ _OBJECT_READERS: dict[str, Callable[[Any, list[str]], Mapping[str, Any]]] = {
     "languageServers": read_language_servers,
     "endpoints": read_endpoints,
     "mcpServers": read_servers,
+    "agents": read_agents,
 }
 
 _LIST_READERS = {

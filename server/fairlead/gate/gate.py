@@ -9,16 +9,15 @@ from fairlead.errors import ToolError
 from fairlead.gate.host_rules import HostPolicy
 from fairlead.gate.named_files import digest, named_files
 from fairlead.gate.request import (
+    STARTS,
     Action,
     ApprovalRequest,
     AskingEditor,
     CallTool,
     FetchPage,
-    InstallServer,
     RunCommand,
     RunHook,
     StartProgram,
-    StartServer,
     UseChangedTools,
 )
 from fairlead.gate.tool_rules import ToolPolicy, rule_for
@@ -108,7 +107,7 @@ class Gate:
             shown = Sentence("Rejected: {0}", answer.reason) if answer.reason else Sentence("Rejected.")
             raise NotAllowed(action.refusal.format(action=action, reason=reason), shown)
         # a program is started again whenever it has ended
-        stays = isinstance(action, StartProgram | StartServer | InstallServer | UseChangedTools | RunHook)
+        stays = isinstance(action, StartProgram | STARTS | UseChangedTools | RunHook)
         if key is not None and (answer.option == "allow_session" or stays):
             self._allowed.add(key)
 

@@ -70,6 +70,34 @@ class InstallServer:
 
 
 @dataclass(frozen=True, slots=True)
+class StartAgent:
+    """An agent of another maker to start, now and later."""
+
+    refusal: ClassVar[str] = "Not started: the user did not allow {action.server}.{reason}"
+    server: str
+    """Its title."""
+    command: str
+    """The whole command line."""
+    cwd: Path
+    digest: str
+    """Identifies all that decides what it is and may use."""
+    where: Where = "sandboxed"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallAgent:
+    """The packages of an agent to install."""
+
+    refusal: ClassVar[str] = "Not installed: the user did not allow the packages of {action.server}.{reason}"
+    server: str
+    """Its title."""
+    command: str
+    """The whole command line that installs them."""
+    cwd: Path
+    where: Where = "workspace"
+
+
+@dataclass(frozen=True, slots=True)
 class UseChangedTools:
     """Tools of a server that are no longer what the user and the model have seen."""
 
@@ -187,6 +215,8 @@ Action = (
     | StartProgram
     | StartServer
     | InstallServer
+    | StartAgent
+    | InstallAgent
     | UseChangedTools
     | CallTool
     | FetchPage
@@ -195,6 +225,8 @@ Action = (
     | UseSecretFile
     | ChangeProtectedFile
 )
+STARTS = StartServer | InstallServer | StartAgent | InstallAgent
+"""What an answer allows until it changes."""
 ApprovalOption = Literal["allow_once", "allow_session", "reject"]
 
 

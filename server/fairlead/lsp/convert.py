@@ -10,15 +10,18 @@ from fairlead.agent.errors import ModelFailure
 from fairlead.agent.model import Usage
 from fairlead.app.model_catalog import EndpointModels
 from fairlead.gate.request import (
+    STARTS,
     Action,
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
     ConfirmCall,
     FetchPage,
+    InstallAgent,
     InstallServer,
     RunCommand,
     RunHook,
+    StartAgent,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -214,12 +217,14 @@ def error(failure: ModelFailure) -> wire.RunErrorWire:
 
 _APPROVAL_KINDS: dict[
     type[Action],
-    Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web", "hook", "call"],
+    wire.ApprovalKind,
 ] = {
     RunCommand: "command",
     StartProgram: "command",
     StartServer: "toolServer",
     InstallServer: "installServer",
+    StartAgent: "agent",
+    InstallAgent: "installAgent",
     UseChangedTools: "changedTools",
     CallTool: "tool",
     FetchPage: "web",
@@ -233,7 +238,7 @@ _APPROVAL_KINDS: dict[
 def approval(request: ApprovalRequest) -> wire.ApproveParams:
     """The params of `agent/approve`."""
     action = request.action
-    runs = action if isinstance(action, RunCommand | StartProgram | StartServer | InstallServer | RunHook) else None
+    runs = action if isinstance(action, RunCommand | StartProgram | STARTS | RunHook) else None
     file = action if isinstance(action, UseSecretFile | ChangeProtectedFile) else None
     return {
         "sessionId": request.session_id,
@@ -254,7 +259,7 @@ def approval(request: ApprovalRequest) -> wire.ApproveParams:
 def _server_of(action: Action) -> str | None:
     if isinstance(action, FetchPage):
         return action.host
-    return action.server if isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool) else None
+    return action.server if isinstance(action, STARTS | UseChangedTools | CallTool) else None
 
 
 def wire_phrase(phrase: Phrase) -> wire.TitleWire:

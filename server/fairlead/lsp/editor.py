@@ -10,17 +10,16 @@ from lsprotocol import types
 
 from fairlead.display import escape_invisible
 from fairlead.gate.request import (
+    STARTS,
     ApprovalAnswer,
     ApprovalOption,
     ApprovalRequest,
     CallTool,
     ConfirmCall,
     FetchPage,
-    InstallServer,
     RunCommand,
     RunHook,
     StartProgram,
-    StartServer,
     UseChangedTools,
     ValueRequest,
 )
@@ -213,7 +212,7 @@ def _question(request: ApprovalRequest) -> dict[str, Any]:
         question = f"Run this command in {action.cwd}?\n\n{action.command}"
     elif isinstance(action, FetchPage):
         question = f"Fetch this from {action.host}?\n\n{action.url}"
-    elif isinstance(action, StartServer | InstallServer | UseChangedTools | CallTool | RunHook | ConfirmCall):
+    elif isinstance(action, STARTS | UseChangedTools | CallTool | RunHook | ConfirmCall):
         question = f"Allow this?\n\n{action.command}"
     else:
         question = f"Allow this?\n\n{action.path}"

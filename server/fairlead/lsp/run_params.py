@@ -52,7 +52,7 @@ def read_run(params: wire.RunTaskParams) -> RunParams:
         raise WrongRequest("params.prompt is missing; it must be a string")
     items = [_read_item(item, f"params.context[{index}]") for index, item in enumerate(params.get("context", ()))]
     surroundings = _read_surroundings(params.get("editor", {}))
-    task = RunTask(prompt, items, surroundings, mode, continues, agent)
+    task = RunTask(prompt, items, surroundings, mode, continues, agent, params.get("hosted"))
     return RunParams(task, session_id, params.get("workDoneToken"))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
+from fairlead.edits.origins import Author
 from fairlead.gate.gate import Gate
 from fairlead.session.guarded_files import guarded_view
 from fairlead.session.server_context import ServerContext
@@ -144,8 +145,16 @@ class SessionCommands:
         )
 
     async def _propose(self, changes: Changes, roots: Roots, call: RunningCall) -> ProposedChanges:
-        proposed = await propose_changes(self._files, changes, roots, call.author)
+        proposed = await self._propose_by(changes, roots, call.author)
         call.changed_paths = proposed.paths
+        return proposed
+
+    async def propose(self, changes: Changes, author: Author) -> ProposedChanges:
+        """Proposes what a process in the session's layer has changed."""
+        return await self._propose_by(changes, (await self.layer()).roots, author)
+
+    async def _propose_by(self, changes: Changes, roots: Roots, author: Author) -> ProposedChanges:
+        proposed = await propose_changes(self._files, changes, roots, author)
         self._emit(None)  # None: proposals may have changed, which has no event
         return proposed
 

@@ -136,6 +136,7 @@ def rewound(state: SessionState, checkpoint: Checkpoint) -> SessionState:
         ended=None,
         mode=checkpoint.mode,
         agent=checkpoint.agent,
+        hosted=replace(state.hosted, sessions={}),  # what the agents know there no longer holds
         plan=plan,
         versions=versions,
         user_edits=checkpoint.user_edits,
@@ -165,6 +166,7 @@ def conversation_rewound(state: SessionState, checkpoint: Checkpoint) -> Session
         ended=None,
         mode=checkpoint.mode,
         agent=checkpoint.agent,
+        hosted=replace(state.hosted, sessions={}),  # what the agents know there no longer holds
         pending_feedback=PendingFeedback(
             said=(*earlier.said, *later.said),
             plan_edits=(*earlier.plan_edits, CONVERSATION_REWOUND, *later.plan_edits),

@@ -9,6 +9,9 @@ from fairlead.code.provider import Provider
 from fairlead.display import end_sentence
 from fairlead.gate.remembered import Remembered
 from fairlead.gate.request import AskingEditor
+from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.read_definitions import with_presets
+from fairlead.hosted_agents.starting import AgentsContext
 from fairlead.models.factory import ModelChoice
 from fairlead.session.errors import RequestRefused
 from fairlead.session.guarded_files import GuardedFiles
@@ -73,6 +76,7 @@ class ServerContext:
     known_servers: KnownServers = field(default_factory=lambda: KnownServers(None))
     server_secrets: Secrets = field(default_factory=Secrets)
     """What the user has entered for tool servers, and their sign-ins."""
+    agents: AgentsContext = field(default_factory=AgentsContext)
     allowed_hooks: Remembered = field(default_factory=lambda: Remembered(None))
     """The hooks that the user has allowed."""
     hook_files: HookFiles = field(default_factory=HookFiles)
@@ -97,6 +101,10 @@ class ServerContext:
         for problem in problems:
             self.warn_once(f"A tool server is left out. {end_sentence(problem)}")
         return {**given, **{name: each for name, each in found.items() if name not in given}}
+
+    def hosted_agents(self) -> Mapping[str, AgentDefinition]:
+        """The agents of other makers that can work in a session, by name."""
+        return with_presets(self.settings.agents)
 
     def opened_secrets(self) -> Sequence[str]:
         """The patterns of the files that look like secrets, and that the user opened."""

@@ -23,6 +23,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
 from fairlead.errors import ToolError
 from fairlead.gate.gate import Gate
+from fairlead.hosted_agents.agents import AgentError, HostedAgents
 from fairlead.messages.history import History, clean_text
 from fairlead.messages.parts import Note, Prompt
 from fairlead.plan import PlanError, PlanningState, PlanOp, StalePlan, TodoManager
@@ -168,6 +169,11 @@ class Session:
             secrets=context.server_secrets,
         )
         self.server_statuses = StatusSender(self.tool_servers.statuses, sink)
+        self.hosted = HostedAgents(
+            ToolServersWorkspace(self.files, lambda: self.commands, context),
+            context.agents,
+            context.hosted_agents,
+        )
         current = CurrentRun()
         self.user_checks = UserChecks(
             context,
@@ -197,6 +203,7 @@ class Session:
             tool_servers=self.tool_servers,
             skills=self.skills,
             hooks=self.hooks,
+            hosted=self.hosted,
             check_queue=self.user_checks.queue,
             editor=self.editor,
             publish=self.publish,
@@ -281,6 +288,7 @@ class Session:
                 cannot be used, or there is no such agent.
         """
         self.check_can_run(task.continues)
+        self._choose_hosted(task)
         if name := self.runs.agent if task.agent is None else task.agent:
             await self._check_agent(name)
             self.check_can_run(task.continues)
@@ -296,6 +304,16 @@ class Session:
             on_begin()
 
         return await self.runs.execute_main(task, begin, lambda: self._write_title(task.prompt) if is_new else None)
+
+    def _choose_hosted(self, task: RunTask) -> None:
+        """Raises RequestRefused if there is no agent that can do the task."""
+        try:
+            hosted = self.hosted.choice.name if task.hosted is None else task.hosted
+            if hosted and task.agent:
+                raise RequestRefused(f"{self.hosted.named(hosted).title} cannot work as the agent “{task.agent}”.")
+            self.hosted.choose(hosted)
+        except AgentError as error:
+            raise RequestRefused(str(error)) from error
 
     async def _check_agent(self, name: str) -> None:
         """Raises RequestRefused if there is no agent with this name that the user may choose."""
@@ -427,6 +445,7 @@ class Session:
         await self.user_checks.queue.aclose()
         await self.hooks.aclose()
         await self.tool_servers.aclose()
+        await self.hosted.end()
         self.server_statuses.close()
         await self._code.aclose()
         await self.commands.aclose()
@@ -476,6 +495,7 @@ class Session:
             self._publisher.publish(event)
         elif not isinstance(event, Text | Thinking):
             self._publisher.publish(None)
+        self.runs.note_files()
         self._publish_begun_steps()
 
     def _publish_begun_steps(self) -> None:
@@ -505,6 +525,7 @@ class Session:
             agent=self.runs.agent,
             ended=self.runs.ended,
             selection=self.selection,
+            hosted=self.hosted.choice,
             plan=replace(self.plan.snapshot(), version=self._publisher.plan_version),
             versions=self.plan.history,
             user_edits=self.plan.user_edits,
@@ -539,6 +560,7 @@ class Session:
         """
         self.runs.adopt(state)
         self._agent_builder.selection = state.selection
+        self.hosted.adopt(state.hosted)
         self.updated = state.updated
         self.files.read_tracker.forget()
         self.history.replace(repaired(state.messages, state.calls, state.at))

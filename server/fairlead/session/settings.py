@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fairlead.code.servers.table import ServerSpec
+from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.models.common.presets import EndpointSpec
 from fairlead.tool_servers.definition import Definition
 
@@ -101,6 +102,8 @@ class CheckSettings:
     """The runs after which a search for the smallest set ends; 0: no limit."""
     search_max_minutes: float = 15
     """The minutes after which such a search ends; 0: no limit."""
+    agent_prompts: int = 2
+    """How often failed checks are sent to a hosted agent in a run without a prompt of the user."""
     new_errors_seconds: float = 20
     """How long language servers may look for new errors that the proposals cause (P20); 0: not at all."""
 
@@ -179,6 +182,8 @@ class Settings:
     """
     mcp_servers: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     """The user's tool servers by name."""
+    agents: Mapping[str, AgentDefinition] = field(default_factory=dict[str, AgentDefinition])
+    """The user's hosted agents by name, which may change those that Fairlead knows."""
     tools: ToolsSettings = field(default_factory=ToolsSettings)
     web: WebSettings = field(default_factory=WebSettings)
     approvals: Literal["ask", "sandboxed"] = "sandboxed"

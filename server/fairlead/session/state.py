@@ -18,6 +18,7 @@ from fairlead.agent.events import (
 from fairlead.agent.tool import Mode
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.undo import DecisionLog
+from fairlead.hosted_agents.agents import OWN_AGENT, AgentChoice
 from fairlead.messages.parts import Message
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
@@ -77,6 +78,8 @@ class SessionState:
     """See `Runs.ended`."""
     selection: ModelSelection = BY_SETTINGS
     """See `Session.selection`."""
+    hosted: AgentChoice = OWN_AGENT
+    """See `HostedAgents.choice`."""
     at: float = 0.0
     """When this state was saved, in seconds since the epoch."""
     events_sent: int = 0

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from fairlead.gate.request import (
+    STARTS,
     ApprovalAnswer,
     ApprovalRequest,
     AskingEditor,
-    InstallServer,
     RunHook,
     StartProgram,
-    StartServer,
     UseChangedTools,
     ValueRequest,
 )
@@ -64,9 +63,7 @@ class TimedEditor:
         The wait for an answer about a language server counts only during `waiting_for_server`, because servers also
         start in advance, while the run continues.
         """
-        is_of_run = request.call_id is not None or isinstance(
-            request.action, StartServer | InstallServer | UseChangedTools | RunHook
-        )
+        is_of_run = request.call_id is not None or isinstance(request.action, STARTS | UseChangedTools | RunHook)
         kind: _Wait = "question" if is_of_run else "own question"
         with self._waiting("server question" if isinstance(request.action, StartProgram) else kind):
             return await self._editor.approve(request)

@@ -57,6 +57,10 @@ class ToolServersWorkspace:
     def has_sandbox(self) -> bool:
         return not self._commands().tools().unavailable
 
+    @property
+    def no_sandbox(self) -> str:
+        return self._commands().tools().unavailable
+
     def limits(self) -> Limits:
         bash = self._context.settings.bash
         return Limits.from_settings(bash.processes, bash.memory_mb)

@@ -12,6 +12,7 @@ _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 # resolvers read a name whose last label is a number as an IPv4 address: 2130706433, 127.1, 0x7f000001 are 127.0.0.1
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")
 LOCALHOST = "localhost"
+HTTPS = 443
 
 
 class BadService(ValueError):
@@ -38,6 +39,16 @@ class Service:
         if not found or not host or not 0 < int(found[3]) < 1 << 16 or not _is_host(host):
             raise BadService(f"`{text}` is not a service. Write host:port, such as localhost:5432 or [::1]:8080.")
         return cls(host, int(found[3]))
+
+    @classmethod
+    def parse_host(cls, text: str) -> "Service":
+        """Parses `host:port` or `host`, which means the port of HTTPS.
+
+        Raises:
+            BadService: the text is something else.
+        """
+        _, colon, port = text.strip().rpartition(":")
+        return cls.parse(text if colon and port.isdecimal() else f"{text.strip()}:{HTTPS}")
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

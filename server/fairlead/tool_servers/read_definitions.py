@@ -16,7 +16,6 @@ from fairlead.tool_servers.variables import names_in
 
 MAX_SERVERS = 100
 MAX_NAME = 60
-HTTPS = 443
 NO_INPUTS: Mapping[str, Input] = {}
 
 
@@ -160,11 +159,6 @@ def _check_url(url: str, path: str) -> None:
 def _host(text: str, path: str) -> Service:
     """A host with its port, which is that of HTTPS if none is given."""
     try:
-        return Service.parse(text if _has_port(text) else f"{text.strip()}:{HTTPS}")
+        return Service.parse_host(text)
     except BadService as error:
         raise WrongValue(path, f"has a wrong entry. {error}") from error
-
-
-def _has_port(text: str) -> bool:
-    _, colon, port = text.strip().rpartition(":")
-    return bool(colon) and port.isdecimal()

@@ -206,7 +206,7 @@ class RunningServer:
         if self._box is None:
             return ()
         async with self._files:
-            changes = await self._box.process.take_changes()
+            changes = await self._box.take_changes()
             if HEAD_MOVED in changes.warnings:  # it sees another state of the files, so nothing that it writes fits
                 self._last_call = None
                 self.start_ending()

@@ -352,6 +352,8 @@ class OpenedSession(TypedDict):
     """The mode of the last run; `"agent"` before the first run."""
     agent: str
     """The agent of the last run, as in `agent/runTask`; `""`: none."""
+    hosted: str
+    """The agent of another maker that did the last run, as in `agent/runTask`; `""`: Fairlead's own."""
     model: ChosenModelWire
     """The model that the next run asks."""
     plan: PlanWire

@@ -259,6 +259,10 @@ class RunTaskParams(ContinueParams, TypedDict):
     """The name of one of the `agents` of `agent/skills/list`, which then does the task; `""`: none. Default: that of
     the paused run that it continues, else none.
     """
+    hosted: NotRequired[str]
+    """The name of one of the agents of `agent/hosted`, which then does the task in place of Fairlead's own; `""`: none.
+    Default: that of the last run of the session, else none.
+    """
     context: NotRequired[list[ContextItem]]
     """What the user mentions in the prompt."""
     editor: NotRequired[EditorContextWire]
@@ -483,6 +487,19 @@ class ModelsParams(TypedDict):
 class FileParams(TypedDict):
     uri: str
     """A `file:` URI."""
+
+
+class HostedAgentsParams(TypedDict):
+    sessionId: NotRequired[str]
+    """Without it, no agent runs, so none has options and commands."""
+
+
+class AgentOptionParams(TypedDict):
+    sessionId: str
+    option: str
+    """The `id` of one of `options`."""
+    value: str
+    """The `id` of one of its `choices`."""
 
 
 class TryRuleParams(TypedDict):

@@ -50,6 +50,8 @@ WARM = "agent/warm"
 MODELS = "agent/models"
 CHOOSE_MODEL = "agent/models/choose"
 TRY_MODEL = "agent/models/try"
+HOSTED_AGENTS = "agent/hosted"
+SET_AGENT_OPTION = "agent/hosted/option"
 SKILLS_LIST = "agent/skills/list"
 SKILLS_PAGE = "agent/skills/page"
 SUBAGENT_PAGE = "agent/subagents/page"
@@ -431,19 +433,34 @@ class FormerFoldersResult(TypedDict):
     """The folder with the latest saved session first."""
 
 
+ApprovalKind = Literal[
+    "command",
+    "file",
+    "tool",
+    "toolServer",
+    "installServer",
+    "agent",
+    "installAgent",
+    "changedTools",
+    "web",
+    "hook",
+    "call",
+]
+
+
 class ApproveParams(TypedDict):
     """A question to the user: whether something may run, or whether a file may be read, changed or accepted."""
 
     sessionId: str
     toolCallId: str | None
     """`null`: the user's own accept asks, or a tool server that no call has started."""
-    kind: Literal["command", "file", "tool", "toolServer", "installServer", "changedTools", "web", "hook", "call"]
+    kind: ApprovalKind
     """`tool`: a call of a tool server. `toolServer`: such a server is to start. `installServer`: its package is to be
-    installed. `changedTools`: its tools have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to
-    run, now and later. `call`: a hook wants the user to look at a call.
+    installed. `agent` and `installAgent`: the same for an agent of another maker. `changedTools`: the tools of a
+    server have changed. `web`: a page of the web is to be fetched. `hook`: a hook is to run, now and later. `call`: a
+    hook wants the user to look at a call.
 
-    For `toolServer`, `installServer`, `changedTools` and `hook`, `allow_once` holds until the server, its package, its
-    tools or the hook changes.
+    For servers, agents, changed tools and hooks, `allow_once` holds until these change.
     """
     mode: Literal["sandboxed", "workspace"] | None
     """Where it runs; `null` if nothing starts on this machine."""
@@ -459,7 +476,7 @@ class ApproveParams(TypedDict):
     uri: str | None
     """The file; `null` for everything else."""
     server: str | None
-    """The name of the tool server; for `web`, the host, with an unusual port; else `null`."""
+    """The name of the tool server or the agent; for `web`, the host, with an unusual port; else `null`."""
     tool: str | None
     """The tool that is called; `null` for everything but `tool`."""
     reasons: list[str]

@@ -583,3 +583,52 @@ class ServerOfferWire(TypedDict):
 class ServerOffersWire(TypedDict):
     servers: list[ServerOfferWire]
     """Those that are not switched off, in the order of their definitions."""
+
+
+class HostedAgentWire(TypedDict):
+    """An agent of another maker that can work in place of Fairlead's own (docs/agents.md)."""
+
+    name: str
+    title: str
+    """For the user."""
+    command: str
+    """The whole command line."""
+    isInstalled: bool
+    canInstall: bool
+    """Whether Fairlead knows its packages, and installs them when it is used for the first time."""
+    signIn: list[str]
+    """The program and the arguments with which the user signs in, in a terminal; `[]`: there is no such command, or the
+    agent is not installed.
+    """
+    signInVariables: dict[str, str]
+    """The environment variables for that."""
+
+
+class AgentChoiceWire(TypedDict):
+    """A value of an option, or a command after a slash."""
+
+    id: str
+    name: str
+    about: str
+
+
+class AgentOptionWire(TypedDict):
+    id: str
+    name: str
+    category: str
+    """Such as `mode`, `model` and `thought_level`."""
+    value: str
+    """The `id` of the choice that holds."""
+    choices: list[AgentChoiceWire]
+
+
+class HostedAgentsWire(TypedDict):
+    """All texts but the names come from outside: show them as plain text."""
+
+    agents: list[HostedAgentWire]
+    chosen: str
+    """The agent of the session; `""`: Fairlead's own."""
+    options: list[AgentOptionWire]
+    """Those of the chosen agent; `[]` before it runs."""
+    commands: list[AgentChoiceWire]
+    """What the chosen agent knows after a slash; `[]` before it runs."""

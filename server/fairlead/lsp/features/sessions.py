@@ -46,6 +46,7 @@ async def open_session(server: AgentServer, params: SessionParams) -> OpenedSess
         "phase": session.runs.phase,
         "mode": session.runs.mode,
         "agent": session.runs.agent,
+        "hosted": session.hosted.choice.name,
         "model": convert.chosen_model(session.model),
         "plan": convert.plan(session.id, session.plan_state()),
         "edits": current_edits(server, session),

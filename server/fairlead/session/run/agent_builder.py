@@ -19,6 +19,9 @@ from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
 from fairlead.agent.tool import Mode
+from fairlead.hosted_agents.agents import HostedAgents
+from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.updates import MAX_ENTRIES
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Note, Part, Prompt
 from fairlead.models.factory import ModelChoice
@@ -36,6 +39,7 @@ from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
+from fairlead.session.run.hosted_run import HostedContext, HostedRun
 from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
 from fairlead.session.run.run_tools import RunTools
 from fairlead.session.run.subagents import MainRun, SpareModels, Subagents
@@ -53,6 +57,7 @@ from fairlead.tools.delegate import Delegate
 from fairlead.tools.explore import Explore
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW
+from fairlead.tools.todo import Todo
 from fairlead.tools.web_context import WebContext
 from fairlead.workspace.files import Files
 
@@ -72,6 +77,7 @@ class AgentBuilder:
     tool_servers: ToolServers
     skills: SkillLibrary
     hooks: SessionHooks
+    hosted: HostedAgents
     check_queue: CheckQueue
     editor: TimedEditor
     publish: Callable[[Event | None], None]
@@ -139,8 +145,9 @@ class AgentBuilder:
     def apply_plan_settings(self) -> None:
         """Lets the plan follow the user's current settings."""
         settings = self.context.settings.plan
-        self.plan.max_items = settings.max_items
-        self.plan.single_in_progress = settings.single_in_progress
+        is_own = not self.hosted.choice.name
+        self.plan.max_items = settings.max_items if is_own else MAX_ENTRIES  # others cannot know our limits
+        self.plan.single_in_progress = settings.single_in_progress and is_own
         self.plan.reminder_interval = settings.reminder_interval
 
     async def begin_run(self) -> None:
@@ -161,6 +168,50 @@ class AgentBuilder:
         """Runs the hooks before the prompt of a task. Call `begin_run` first."""
         prompt = task.prompt if task.continues is None else None
         return await self.hooks.before_prompt(prompt, is_resumed=bool(self.history.messages))
+
+    async def begin_hosted(self) -> None:
+        """Like `begin_run`, for an agent of another maker, which has its own model, rules and tools."""
+        await asyncio.gather(self.commands.ready(), self.skills.update(), self.code.queries.update_can_answer())
+
+    def build_hosted(
+        self,
+        definition: AgentDefinition,
+        checkpoint: int | None,
+        take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
+    ) -> HostedRun:
+        """The run in which an agent of another maker works. Call `begin_hosted` first. Arguments: see `build`."""
+        files, commands, run_id = self.files, self.commands.tools(), self.run_id
+
+        def emit(event: Event) -> None:
+            self.publish(replace(event, run_id=run_id))
+
+        todo = Dispatcher(
+            tools={"todo": Todo(self.plan, self._tools.checks(files, commands).run)},
+            interceptors=(),
+            emit=emit,
+            current_item=self._current_item,
+            already_shown=lambda _name, _input, _text: False,
+            stopped=self._stopped,
+        )
+        context = HostedContext(
+            agents=self.hosted,
+            roots=files.roots,
+            plan=self.plan,
+            history=self.history,
+            emit=emit,
+            gate=self.commands.gate,
+            todo=todo,
+            propose=self.commands.propose,
+            change_token=lambda: files.change_token,
+            take_feedback=take_feedback,
+            has_user_message=lambda: self.feedback.has_user_message,
+            max_check_prompts=self.context.settings.check.agent_prompts,
+        )
+        return HostedRun(run_id, definition, context, checkpoint)
+
+    def _current_item(self) -> str | None:
+        current = self.plan.snapshot().current
+        return current.id if current else None
 
     def build(
         self,
@@ -298,15 +349,11 @@ class AgentBuilder:
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
-        def current_item() -> str | None:
-            current = plan.snapshot().current
-            return current.id if current else None
-
         dispatcher = Dispatcher(
             tools=self._tools.of_programs(files, commands),
             interceptors=(self._call_hooks(),),
             emit=emit,
-            current_item=current_item,
+            current_item=self._current_item,
             already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before
             stopped=self._stopped,
         )
@@ -328,7 +375,7 @@ class AgentBuilder:
     async def collect_context(self, task: RunTask) -> list[Part]:
         """The context for a prompt. Call it after `build`, because its size depends on the model's window."""
         surroundings = task.surroundings if self.context.settings.context.editor else None
-        limit = self._model.window.results_limit_chars()
+        limit = None if self.hosted.choice.name else self._model.window.results_limit_chars()
         chosen = self.skills.chosen(task.prompt)
         skills = [ContextItem(kind="skill", name=chosen[0], text=chosen[1])] if chosen is not None else []
         items = [*skills, *task.context]

@@ -98,6 +98,9 @@ class RunTask:
     agent: str | None = ""
     """The name of an agent that a file describes; empty: none. None: that of the session's last run."""
 
+    hosted: str | None = ""
+    """The name of the agent of another maker that does the task; empty: Fairlead's own. None: that of the last run."""
+
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
         check_images(self.context)

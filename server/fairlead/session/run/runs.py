@@ -17,8 +17,11 @@ from fairlead.session.hooks.texts import BLOCKED_PROMPT
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
+from fairlead.session.run.hosted_run import HostedRun
 from fairlead.session.run.prompt import RunTask, shown_prompt, user_prompt
 from fairlead.session.state import PAUSES, Phase, SessionState
+
+AnyRun = Run | SingleCall | HostedRun
 
 
 class Runs:
@@ -51,7 +54,7 @@ class Runs:
         self._current = current
         self.main_id = ""
         """The id of the latest main run; empty before the first one in this process."""
-        self.going: dict[str, Run | SingleCall] = {}
+        self.going: dict[str, AnyRun] = {}
         """The runs that have begun and not ended, by id."""
         self.mode: Mode = "agent"
         """The mode of the last main run; `agent` before the first one."""
@@ -108,10 +111,10 @@ class Runs:
         on_begin()
         self._builder.run_id = self.main_id = self.new_id()
         self._builder.agent = self.agent = self.agent if task.agent is None else task.agent
-        before = BeforePrompt()
+        before, hosted = BeforePrompt(), self._builder.hosted.chosen
         if not stopped:
             try:
-                await self._builder.begin_run()
+                await (self._builder.begin_run() if hosted is None else self._builder.begin_hosted())
                 before = await self._builder.before_prompt(task)
             except asyncio.CancelledError:
                 stopped = True
@@ -124,9 +127,14 @@ class Runs:
         if self.mode != "ask":  # a question does not change whether the plan awaits approval
             plan.set_awaits_approval(self.mode == "plan")
         self._builder.apply_plan_settings()
-        agent = self._builder.build(
-            self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback, before.ending
-        )
+        run: Run | HostedRun
+        if hosted is not None:
+            run = self._builder.build_hosted(hosted, checkpoint, self._take_feedback)
+        else:
+            agent = self._builder.build(
+                self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback, before.ending
+            )
+            run = Run(agent)
         current = asyncio.current_task()
         context: list[Part] = []
         if not stopped and before.ending is None:
@@ -139,7 +147,7 @@ class Runs:
         else:
             self._builder.commands.start_guarded_search()
         prompt = user_prompt(task.prompt, self.mode, context, checkpoint)
-        outcome = await self.execute(Run(agent), prompt if before.ending is None else [Note("hook", BLOCKED_PROMPT)])
+        outcome = await self.execute(run, prompt if before.ending is None else [Note("hook", BLOCKED_PROMPT)])
         await self._compare_at_end(outcome)
         return outcome
 
@@ -205,13 +213,19 @@ class Runs:
         self._last_number = max(self._last_number, self._count_events()) + 1
         return f"run{self._last_number}"
 
-    async def execute(self, run: Run | SingleCall, prompt: Sequence[Part]) -> Outcome:
+    async def execute(self, run: AnyRun, prompt: Sequence[Part]) -> Outcome:
         """Executes a run, which may be another one than the main one. It is in `going` meanwhile."""
         self.going[run.id] = run
         try:
             return await run.execute(prompt)
         finally:
             del self.going[run.id]
+
+    def note_files(self) -> None:
+        """The proposals or the user's documents may have changed: a hosted agent that works must see them."""
+        main = self.going.get(self.main_id)
+        if isinstance(main, HostedRun):
+            main.note_files()
 
     def note(self, event: Event) -> None:
         """Call it with each event before it is published, so that what is sent with it has the right `phase`."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -86,6 +86,16 @@ class SeenFiles:
         self._proposed = dict(now)
         existed = {name: before[name] is not None if name in before else self._was_on_disk(name) for name in found}
         return [_change(name, existed[name], data) for name, data in found.items()]
+
+    def now(self, names: Iterable[str]) -> dict[str, bytes | None]:
+        """What the process must see of these files, as they were at the last call of `changes`. Blocks."""
+        return {name: self._data(name) for name in names if name in self._proposed or not self._is_hidden(name)}
+
+    def _data(self, name: str) -> bytes | None:
+        if name not in self._proposed:
+            return self._read(name)
+        entry = self._proposed[name]
+        return entry.data if entry is not None else None
 
     def _was_on_disk(self, name: str) -> bool:
         known = self._stamps is not None and name.endswith(self._suffixes)

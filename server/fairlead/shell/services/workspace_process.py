@@ -3,14 +3,15 @@
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fairlead.shell.layer import NO_PROGRAM, Entry, Layer, Limits, ProgramBox, View
+from fairlead.shell.layer import NO_PROGRAM, Changes, Entry, Layer, Limits, ProgramBox, View
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.services.process import ServiceProcess
 from fairlead.shell.services.seen_files import SeenFiles
+from fairlead.workspace.paths import Roots
 
 
 class Folder(Protocol):
@@ -52,6 +53,10 @@ class WorkspaceProcess:
     folders: Sequence[Folder]
     seen: Sequence[SeenFiles]
     """For each of the folders."""
+    roots: Roots
+    """The folders at its start."""
+    _written: set[Path] = field(default_factory=set[Path])
+    """What it has written since the last `update`. Whether that is what it must see, only the proposals tell."""
 
     @classmethod
     async def start(
@@ -74,18 +79,32 @@ class WorkspaceProcess:
             await asyncio.to_thread(each.changes, None, on_disk=True)
         view = await workspace.view(layer)
         process = await ServiceProcess.start(argv, layer, folder, view, workspace.limits(), program, network)
-        return cls(process, folder, folders, seen)
+        return cls(process, folder, folders, seen, layer.roots)
+
+    async def take_changes(self) -> Changes:
+        """What it has changed since the last call. See `ServiceProcess.take_changes`."""
+        changes = await self.process.take_changes()
+        self._written.update(self.roots.path_of(each.path) for each in changes.files if not each.not_proposed)
+        return changes
 
     async def update(self) -> None:
         """Shows it the files that have changed since the last call.
 
+        A file that it has written itself may not have been proposed like that, or may have been rejected at once.
+
         Raises:
             ServiceError: it would see old files.
         """
+        written = set(self._written)
+        self._written.clear()
         for folder, seen in zip(self.folders, self.seen, strict=True):
             proposed = folder.proposed()
             changes = await asyncio.to_thread(seen.changes, proposed, on_disk=not self.process.is_sandboxed)
-            await self.process.show({self._name(folder.root, each.name): each.data for each in changes})
+            shown = {each.name: each.data for each in changes}
+            if self.process.is_sandboxed:
+                own = (path.relative_to(folder.root).as_posix() for path in written if path.is_relative_to(folder.root))
+                shown |= await asyncio.to_thread(seen.now, [name for name in own if name not in shown])
+            await self.process.show({self._name(folder.root, name): data for name, data in shown.items()})
 
     def _name(self, root: Path, name: str) -> str:
         """The path of a file relative to the folder in which the process started."""

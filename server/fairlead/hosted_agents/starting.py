@@ -1,0 +1,257 @@
+"""Starts a hosted agent in a box of its own, after the user has allowed that."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+import platformdirs
+
+from fairlead.gate.gate import Gate
+from fairlead.gate.remembered import Remembered
+from fairlead.gate.request import InstallAgent, StartAgent
+from fairlead.hosted_agents.agent import RunningAgent
+from fairlead.hosted_agents.connection import AgentFailed
+from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.key_relay import KeyRelay
+from fairlead.sentences import Sentence
+from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
+from fairlead.shell.network import Network
+from fairlead.shell.services import workspace_process
+from fairlead.shell.services.message_lines import Output
+from fairlead.shell.services.packages import Package, install, installed_program
+from fairlead.shell.services.pool import ServicePool
+from fairlead.shell.services.process import named_files
+from fairlead.shell.services.workspace_process import WorkspaceProcess
+from fairlead.workspace.paths import Roots
+
+MAX_AGENTS = 3
+"""How many agents of all sessions run at once. Each takes 100 MB to 800 MB of memory."""
+NO_SANDBOX = (
+    "{title} cannot work here, because there is no sandbox, and it would write to your files without asking: {reason}"
+)
+NOT_INSTALLED = "{title} is not installed: the program {program} was not found. Install it, and try again."
+
+
+class Workspace(workspace_process.Workspace, Protocol):
+    """What an agent needs from its session."""
+
+    @property
+    def roots(self) -> Roots: ...
+
+    @property
+    def gate(self) -> Gate: ...
+
+    @property
+    def no_sandbox(self) -> str:
+        """Why there is no sandbox; empty if there is one."""
+        ...
+
+    async def layer(self) -> Layer:
+        """The layer that an agent runs in. Raises ToolError if it cannot be made."""
+        ...
+
+
+@dataclass(frozen=True)
+class AgentsContext:
+    """What the agents of all sessions share."""
+
+    folder: Path = field(default_factory=lambda: platformdirs.user_data_path("fairlead", appauthor=False) / "agents")
+    """For the packages and the state folders of agents."""
+    allowed: Remembered = field(default_factory=lambda: Remembered(None))
+    """The agents that the user has allowed."""
+    pool: ServicePool = field(default_factory=lambda: ServicePool(MAX_AGENTS))
+
+    def state_folder(self, definition: AgentDefinition) -> Path:
+        """Where an agent keeps its settings and its sign-in. It is Fairlead's own: never one of the user's."""
+        return self.folder / "state" / definition.name
+
+    def package_folder(self, package: Package) -> Path:
+        return package.folder(self.folder / "packages")
+
+
+def package_of(definition: AgentDefinition) -> Package | None:
+    """The package that contains an agent's program; None if the user installs it."""
+    if not definition.package:
+        return None
+    return Package("npm", definition.package, definition.command[0], definition.command[1:])
+
+
+def find_program(definition: AgentDefinition, context: AgentsContext) -> Path | None:
+    """The program of an agent: that of its package, or the one that the user has installed; None if there is none."""
+    package = package_of(definition)
+    if package is not None:
+        return installed_program(package, context.package_folder(package))
+    found = shutil.which(os.path.expanduser(definition.command[0]))
+    return Path(os.path.abspath(found)) if found is not None else None
+
+
+def sign_in_of(
+    definition: AgentDefinition, context: AgentsContext, workspace: Path
+) -> tuple[Sequence[str], Mapping[str, str]] | None:
+    """The command with which the user signs in to an installed agent, and its variables; None if there is none.
+
+    It runs in the user's terminal, outside of the sandbox, and keeps the sign-in in the agent's state folder.
+    """
+    if not definition.sign_in:
+        return None
+    name, *arguments = definition.sign_in
+    package = package_of(definition)
+    program = (
+        installed_program(replace(package, program=name), context.package_folder(package))
+        if package is not None
+        else shutil.which(name)
+    )
+    if program is None:
+        return None
+    variables = {
+        **dict(definition.variables),
+        **state_variables(definition, context.state_folder(definition), workspace),
+    }
+    return [str(program), *arguments], variables
+
+
+def state_variables(definition: AgentDefinition, state: Path, workspace: Path) -> dict[str, str]:
+    """The variables that name an agent's state folder, whose parts are created.
+
+    They belong to the account that the agent runs as: for a server of root, that is the workspace's owner.
+    """
+    found = {variable: state / part if part else state for variable, part in definition.state}
+    account = workspace.stat()
+    for path in (state, *found.values()):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if sys.platform != "win32" and os.geteuid() == 0 and path.stat().st_uid != account.st_uid:
+            os.chown(path, account.st_uid, account.st_gid)
+    return {variable: str(path) for variable, path in found.items()}
+
+
+class AgentStarter:
+    """Starts the agents of a session."""
+
+    def __init__(self, workspace: Workspace, context: AgentsContext) -> None:
+        self._workspace, self._context = workspace, context
+
+    async def start(
+        self,
+        definition: AgentDefinition,
+        output: Output,
+        on_end: Callable[[RunningAgent], None],
+        on_change: Callable[[], None],
+    ) -> RunningAgent:
+        """Starts an agent, and connects to it. The arguments are those of `RunningAgent`.
+
+        Raises:
+            NotAllowed: the user does not want it.
+            ToolError: it cannot be started; the message is for the user.
+        """
+        workspace = self._workspace
+        if reason := workspace.no_sandbox:
+            raise AgentFailed(NO_SANDBOX.format(title=definition.title, reason=reason))
+        key = _key_of(definition)
+        await self._allow(definition, has_key=key is not None)
+        program, shown = await self._program(definition)
+        relay = KeyRelay(*key) if key is not None else None
+        if relay is not None:
+            await relay.start()
+        async with self._context.pool.slot():
+            try:
+                box = await self._start_box(definition, program, shown, relay)
+            except BaseException:
+                if relay is not None:
+                    await relay.aclose()
+                raise
+            agent = RunningAgent(
+                definition, box, output, on_end, on_change, relay.aclose if relay is not None else None
+            )
+            try:
+                await agent.open()
+            except BaseException:
+                await asyncio.shield(agent.start_ending())
+                raise
+            self._context.pool.add(agent)
+            return agent
+
+    async def _allow(self, definition: AgentDefinition, *, has_key: bool) -> None:
+        """Asks the user once for each definition. Raises NotAllowed."""
+        digest = sha256(repr((definition, has_key)).encode()).hexdigest()
+        if self._context.allowed.is_allowed(digest):
+            return
+        command = definition.text if package_of(definition) is None else shlex.join(definition.command)
+        action = StartAgent(definition.title, command, self._workspace.roots.first.path, digest)
+        await self._workspace.gate.check(action, reasons=[*_about(definition, has_key=has_key)])
+        self._context.allowed.allow(digest)
+
+    async def _program(self, definition: AgentDefinition) -> tuple[list[str], list[ShownFolder]]:
+        """The command line, and the folder of the package that contains the program. Installs it if necessary."""
+        package, program = package_of(definition), await asyncio.to_thread(find_program, definition, self._context)
+        if package is None:
+            if program is None:
+                raise AgentFailed(NOT_INSTALLED.format(title=definition.title, program=definition.command[0]))
+            return [str(program), *definition.command[1:]], []
+        folder = self._context.package_folder(package)
+        if program is None:
+            command = shlex.join(package.install_command(folder))
+            action = InstallAgent(definition.title, command, folder)
+            await self._workspace.gate.check(action, reasons=[INSTALLS, NO_SCRIPTS])
+            await install(package, folder)
+            program = await asyncio.to_thread(find_program, definition, self._context)
+        if program is None:
+            raise AgentFailed(f"The package {package.specs[0]} has no program {package.program}.")
+        return [str(program), *package.arguments], [ShownFolder(folder)]
+
+    async def _start_box(
+        self, definition: AgentDefinition, command: list[str], shown: list[ShownFolder], relay: KeyRelay | None
+    ) -> WorkspaceProcess:
+        workspace = self._workspace
+        layer = await workspace.layer()
+        state, root = self._context.state_folder(definition), workspace.roots.first.path
+        variables = {**dict(definition.variables), **await asyncio.to_thread(state_variables, definition, state, root)}
+        hosts = set(definition.hosts)
+        if relay is not None and definition.key is not None:
+            variables[definition.key.variable] = relay.password
+            variables[definition.key.address_variable] = relay.address
+            hosts = {relay.service}
+        named = await asyncio.to_thread(named_files, [*command[1:], *variables.values()])
+        return await WorkspaceProcess.start(
+            command,
+            layer,
+            root,
+            workspace,
+            ProgramBox(
+                [Path(command[0]), *named],
+                BoxSettings(variables=variables, folders=[*shown, ShownFolder(state, is_writable=True)]),
+            ),
+            Network(services=frozenset(hosts)),
+        )
+
+
+INSTALLS = Sentence("It installs the packages once, with the versions that are given.")
+NO_SCRIPTS = Sentence("No script of the packages runs during the installation.")
+
+
+def _key_of(definition: AgentDefinition) -> tuple[str, str] | None:
+    """The address of the agent's API and the user's key for it; None if there is no key that could stay outside."""
+    if definition.key is None:
+        return None
+    given = {**os.environ, **dict(definition.variables)}
+    key = given.get(definition.key.variable, "").strip()
+    address = given.get(definition.key.address_variable, "").strip() or definition.key.address
+    return (address, key) if key else None
+
+
+def _about(definition: AgentDefinition, *, has_key: bool) -> Iterator[str]:
+    """What the user must know about an agent, besides its command."""
+    yield Sentence("What it writes in the workspace is proposed, and your files stay as they are until you accept.")
+    if has_key and definition.key is not None:
+        yield Sentence(
+            "It uses your key in {0}, which it does not see, and reaches nothing else.", definition.key.variable
+        )
+    elif definition.hosts:
+        yield Sentence("It reaches {0}.", ", ".join(map(str, definition.hosts)))
+    yield Sentence("It sees neither your home nor your own settings of it: it has a folder of its own for its sign-in.")

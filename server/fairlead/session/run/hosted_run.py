@@ -1,0 +1,458 @@
+"""A run in which an agent of another maker works (docs/agents.md).
+
+What it writes is taken from its box, never from what it says. Its plan becomes the session's plan by a call of `todo`,
+so that its steps are proven as those of Fairlead's own agent are.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.agent.dispatch import Dispatcher
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import (
+    Event,
+    FeedbackSent,
+    Location,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    UsageReported,
+)
+from fairlead.agent.model import Usage
+from fairlead.agent.outcome import Ending, Outcome, failure
+from fairlead.display import shorten
+from fairlead.edits.origins import Author
+from fairlead.errors import ToolError
+from fairlead.gate.gate import Gate, NotAllowed
+from fairlead.gate.request import CallTool, RunCommand
+from fairlead.hosted_agents.agent import RunningAgent
+from fairlead.hosted_agents.agents import AgentError, HostedAgents
+from fairlead.hosted_agents.connection import AgentFailed
+from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call
+from fairlead.json_values import fields_of
+from fairlead.messages.history import History
+from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
+from fairlead.messages.parts import Text as TextPart
+from fairlead.plan import TodoManager
+from fairlead.shell.layer import Changes
+from fairlead.tools.command_changes import ProposedChanges
+from fairlead.uncancelled import finish_uncancelled
+from fairlead.workspace.paths import Roots
+
+log = logging.getLogger(__name__)
+
+STOPPED = "Stopped."
+NOT_TAKEN = "What it wrote cannot be read, and is lost: {problem}"
+UNENDED = "(The agent did not say how this call ended.)"
+CHECKED = (
+    "<plan_checked>\nThe checks of your plan's steps ran on the files as you left them. Some failed, so these steps "
+    "are not completed:\n{results}\n</plan_checked>"
+)
+PLAN_REFUSED = "<plan_checked>\nYour last plan was not taken over: {problem}\n</plan_checked>"
+EARLIER = (
+    "<earlier_work>\nThis session has worked before, with another agent or before a restart. What was said, "
+    "shortened:\n{said}\n</earlier_work>"
+)
+MAX_EARLIER, MAX_EARLIER_PART = 12_000, 2_000
+MAX_INPUT_CHARS = 4_000
+_STOP_REASONS: Mapping[str, StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "max_turn_requests",
+    "refusal": "refusal",
+    "cancelled": "cancelled",
+}
+_ENDINGS: Mapping[StopReason, str] = {
+    "max_tokens": "The agent's answer was cut off by its model's limit. Send a follow-up to continue it.",
+    "max_turn_requests": "The agent paused after many requests. You can let it continue.",
+    "refusal": "The agent's model refused to continue.",
+    "cancelled": "The agent ended its turn, as agents do after a rejection. Tell it what to do instead.",
+}
+
+
+@dataclass(frozen=True)
+class HostedContext:
+    """What a hosted run needs from its session."""
+
+    agents: HostedAgents
+    roots: Roots
+    plan: TodoManager
+    history: History
+    emit: Callable[[Event], None]
+    gate: Gate
+    todo: Dispatcher
+    """Runs the calls of `todo` that stand for the agent's plans."""
+    propose: Callable[[Changes, Author], Awaitable[ProposedChanges]]
+    change_token: Callable[[], object]
+    """Differs after each change of the proposals or the open documents."""
+    take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]]
+    has_user_message: Callable[[], bool]
+    max_check_prompts: int
+    """How often failed checks are sent to the agent without a prompt of the user."""
+
+
+@dataclass
+class _Shown:
+    """A call as the user sees it."""
+
+    call_id: str
+    """Unique in the session."""
+    author: Author
+    output: str = ""
+    is_finished: bool = False
+
+
+@dataclass
+class HostedRun:
+    """Lets an agent work on a prompt. Implements `Turn`."""
+
+    id: str
+    definition: AgentDefinition
+    context: HostedContext
+    checkpoint: int | None
+    is_running: bool = False
+    _agent: RunningAgent | None = None
+    _said: list[str] = field(default_factory=list[str])
+    _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
+    _last: Author = field(default_factory=Author)
+    _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
+    _plans: int = 0
+    _unread: list[str] = field(default_factory=list[str])
+    """What failed checks say, for the agent."""
+    _files: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _used: Used | None = None
+    _seen: object = None
+    """`change_token` when the agent was last shown the files."""
+    _showing: asyncio.Task[None] | None = None
+    _usage: Usage = field(default_factory=Usage)
+    _cost_before: float | None = None
+    """What the agent's session had cost before the run."""
+
+    async def execute(self, prompt: Sequence[Part]) -> Outcome:
+        """Works on a prompt until the agent ends its turn. Raises nothing: the outcome says how it ended."""
+        context = self.context
+        context.plan.begin_run()
+        self.is_running = True
+        context.emit(RunStarted(self.definition.title, self.checkpoint))
+        earlier = _earlier(context.history)
+        context.history.add_user_message(prompt)
+        ending = Ending("cancelled", STOPPED)
+        try:
+            ending = await self._work(prompt, earlier)
+        except asyncio.CancelledError:
+            pass
+        except NotAllowed as error:
+            ending = failure(ModelError("hosted_agent", str(error)))
+        except AgentError as error:
+            ending = failure(ModelError("hosted_sign_in" if error.needs_sign_in else "hosted_agent", str(error)))
+        except (AgentFailed, ToolError) as error:
+            ending = failure(
+                ModelError("hosted_agent", str(context.agents.failed(self._agent, error, self.definition)))
+            )
+        except Exception as error:
+            log.exception("the run failed")
+            ending = failure(ModelError("internal", f"Internal error in Fairlead: {error!r}. The log has the details."))
+        await finish_uncancelled(self._end(ending))
+        said = "".join(self._said).strip()
+        context.history.close(said or f"(The run ended here: {ending.stop_reason}.)")
+        self.is_running = False
+        context.emit(RunFinished(ending.stop_reason))
+        message = (
+            said if ending.stop_reason == "end_turn" and said else "\n\n".join(filter(None, (said, ending.message)))
+        )
+        return Outcome(ending.stop_reason, message.strip(), Usage(), ending.error, self._cost)
+
+    async def _work(self, prompt: Sequence[Part], earlier: str) -> Ending:
+        context = self.context
+        self._agent, knows = await context.agents.ready(self.definition)
+        self._cost_before = self._agent.session.cost
+        self._unread, context.agents.unread = context.agents.unread, []
+        content = [] if knows or not earlier else [_text_block(EARLIER.format(said=earlier))]
+        content += [*map(_text_block, self._unread), *self._blocks(prompt)]
+        self._unread.clear()
+        number, check_prompts = 0, 0
+        while True:
+            await asyncio.sleep(0)  # a stop takes effect here
+            feedback = [*await context.take_feedback()]
+            for part in feedback:
+                context.emit(FeedbackSent("message" if isinstance(part, Prompt) else part.kind, part.text))
+            context.history.add_to_user_message(feedback)
+            content += self._blocks(feedback)
+            number += 1
+            context.emit(RoundStarted(number))
+            await self._sync()
+            async with self._taking_updates():
+                answer = await self._agent.prompt(content, self)
+            self._usage += usage_of(answer)
+            self._report_usage()
+            await self._settle()
+            reason = _STOP_REASONS.get(str(answer.get("stopReason")), "end_turn")
+            may_send = bool(self._unread) and check_prompts < context.max_check_prompts
+            if reason != "end_turn" or not (may_send or context.has_user_message()):
+                return Ending(reason, _ENDINGS.get(reason, ""))
+            check_prompts += may_send
+            context.history.add_reply([TextPart("".join(self._said).strip())])
+            self._said.clear()
+            context.history.add_user_message([Note("plan", text) for text in self._unread])
+            content = [_text_block(text) for text in self._unread]
+            self._unread.clear()
+
+    @contextlib.asynccontextmanager
+    async def _taking_updates(self) -> AsyncGenerator[None]:
+        """Takes the agent's reports meanwhile, and those that are left."""
+        taking = asyncio.create_task(self._take_all())
+        try:
+            yield
+            await self._updates.join()
+        finally:
+            taking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await taking
+
+    async def _take_all(self) -> None:
+        while True:
+            update = await self._updates.get()
+            try:
+                await self._take(update)
+            except Exception:
+                log.exception("an update of an agent failed")
+            finally:
+                self._updates.task_done()
+
+    def take(self, update: Update) -> None:
+        """See `Turn`."""
+        self._updates.put_nowait(update)
+
+    async def allows(self, call: CallState) -> bool:
+        """See `Turn`. Asks by the user's rules for commands and for calls of tools.
+
+        The agent is in a box without the machine's network, so by default nothing needs a question.
+        """
+        self.take(call)
+        await self._updates.join()
+        self._start(call)
+        context, call_id = self.context, self._shown[call.id].call_id
+        try:
+            if call.kind == "execute" and call.command:
+                command = RunCommand(call.command, context.roots.first.path, "sandboxed")
+                await context.gate.check(command, call_id)
+            elif call.kind not in ("read", "search", "edit", "delete", "move", "think"):
+                tool = call.title or call.kind
+                action = CallTool(self.definition.title, tool, call.input, self.definition.text, False, False)
+                await context.gate.check(action, call_id)
+        except NotAllowed as error:
+            context.emit(ToolOutput(call_id, f"{error}\n"))
+            return False
+        return True
+
+    def note_files(self) -> None:
+        """The proposals or the user's documents may have changed: shows them to the agent while it works."""
+        token = self.context.change_token()
+        if self._agent is None or token == self._seen or (self._showing is not None and not self._showing.done()):
+            return
+        self._showing = asyncio.create_task(self._show())
+
+    async def _show(self) -> None:
+        try:
+            while self.context.change_token() != self._seen:
+                await self._sync()
+        except ToolError as error:
+            log.info("the changed files could not be shown to an agent: %s", error)  # the end of its turn says so too
+
+    async def _take(self, update: Update) -> None:
+        context = self.context
+        match update:
+            case Said(text, is_thought):
+                context.emit(Thinking(text) if is_thought else Text(text))
+                if not is_thought:
+                    self._said.append(text)
+            case CallState():
+                await self._take_call(update)
+            case PlanEntries():
+                await self._take_plan(update)
+            case Used():
+                self._used = update
+                self._report_usage()
+            case _:
+                pass
+
+    async def _take_call(self, call: CallState) -> None:
+        if call.status in ("in_progress", *ENDED) or call.locations or call.input:
+            self._start(call)
+        shown = self._shown.get(call.id)
+        if shown is None or shown.is_finished:
+            return
+        if call.kind == "execute" and call.output.startswith(shown.output) and call.output != shown.output:
+            self.context.emit(ToolOutput(shown.call_id, call.output[len(shown.output) :]))
+            shown.output = call.output
+        if call.status in ENDED:
+            shown.is_finished = True
+            self._last = shown.author
+            await self._finish(call, shown)
+            if plan := plan_of_call(call):
+                await self._take_plan(plan)
+
+    def _start(self, call: CallState) -> None:
+        """Shows a call, unless it is shown already."""
+        if call.id in self._shown:
+            return
+        current = self.context.plan.snapshot().current
+        call_id = f"{self.id}.{call.id}"  # agents repeat the ids of earlier turns
+        self._shown[call.id] = _Shown(call_id, Author(current.id if current else None, call_id))
+        title = self._relative(call.title or call.kind)
+        given = {"command": call.command} if call.command else dict(call.input)
+        if len(str(given)) > MAX_INPUT_CHARS:
+            given = {}
+        locations = tuple(Location(self._relative(each.path), each.line) for each in call.locations)
+        self.context.emit(ToolStarted(call_id, call.title or call.kind, call.kind, title, given, locations))
+
+    async def _finish(self, call: CallState, shown: _Shown) -> None:
+        proposed = await self._sync()
+        lines = [call.output, *(proposed.report if proposed is not None else ())]
+        paths = proposed.paths if proposed is not None else ()
+        self.context.emit(ToolFinished(shown.call_id, call.status == "failed", "\n".join(filter(None, lines)), paths))
+
+    async def _sync(self) -> ProposedChanges | None:
+        """Proposes what the agent has written, then shows it what has changed for it. Returns what was proposed.
+
+        In this order, so that nothing that it has written is overwritten before it is proposed.
+        """
+        agent = self._agent
+        if agent is None:
+            return None
+        async with self._files:
+            proposed = await finish_uncancelled(self._propose(agent))
+            self._seen = self.context.change_token()
+            if agent.is_running:
+                await finish_uncancelled(agent.show_files())
+            return proposed
+
+    async def _propose(self, agent: RunningAgent) -> ProposedChanges | None:
+        changes = await agent.take_changes()
+        if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):
+            return None
+        return await self.context.propose(changes, self._last)
+
+    async def _take_plan(self, plan: PlanEntries) -> None:
+        """Takes over a plan, and runs the checks of the steps that it completes on what was written until then.
+
+        What the agent reports meanwhile waits, so that its work belongs to the right step.
+        """
+        await self._sync()
+        self._plans += 1
+        call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
+        results: list[Result] = []
+        await self.context.todo.run_all([call], results)
+        [result] = results
+        self._unread.clear()
+        if result.is_error:
+            self._unread.append(PLAN_REFUSED.format(problem=result.output))
+        elif result.plan_update is not None and result.plan_update.open:
+            self._unread.append(CHECKED.format(results=result.output))
+
+    async def _settle(self) -> None:
+        """Proposes what the agent has written last, after its calls have ended."""
+        for shown in self._unfinished():
+            self.context.emit(ToolFinished(shown.call_id, False, UNENDED))
+        await self._sync()
+
+    async def _end(self, ending: Ending) -> None:
+        """Takes what the agent has written last. Ends it after a stop, because commands of it may still run."""
+        agents, agent = self.context.agents, self._agent
+        while not self._updates.empty():
+            update = self._updates.get_nowait()
+            if isinstance(update, Said):
+                await self._take(update)
+        problem = ""
+        if agent is not None:
+            try:
+                async with self._files:
+                    await self._propose(agent)
+            except ToolError as error:
+                problem = NOT_TAKEN.format(problem=error)
+        for shown in self._unfinished():
+            self.context.emit(ToolFinished(shown.call_id, True, " ".join(filter(None, (STOPPED, problem)))))
+        agents.unread = self._unread
+        if ending.stop_reason == "cancelled" or (agent is not None and not agent.is_running):
+            await agents.end()
+
+    def _unfinished(self) -> Sequence[_Shown]:
+        """The calls that have not ended. They count as ended from now on."""
+        found = [each for each in self._shown.values() if not each.is_finished]
+        for each in found:
+            each.is_finished = True
+        return found
+
+    @property
+    def _cost(self) -> float | None:
+        """US dollars, None if the agent does not say it."""
+        if self._used is None or self._used.cost is None:
+            return None
+        before = self._cost_before or 0.0
+        return self._used.cost - before if self._used.cost >= before else self._used.cost
+
+    def _report_usage(self) -> None:
+        tokens, window = (self._used.tokens, self._used.window) if self._used is not None else (0, None)
+        self.context.emit(UsageReported(self._usage, self._cost, tokens, window))
+
+    def _blocks(self, parts: Sequence[Part]) -> list[Mapping[str, Any]]:
+        """The parts of a message as content of ACP."""
+        blocks: list[Mapping[str, Any]] = []
+        for part in parts:
+            if isinstance(part, Image):
+                if self._agent is not None and self._agent.takes_images:
+                    blocks.append({"type": "image", "mimeType": part.media_type, "data": part.data})
+                else:
+                    blocks.append(_text_block("(A picture that this agent does not take.)"))
+            elif isinstance(part, Prompt | Note):
+                blocks.append(_text_block(part.text))
+        return blocks
+
+    def _relative(self, text: str) -> str:
+        """A text with the paths of the workspace's files as the user writes them."""
+        for path in self.context.roots.paths:
+            text = text.replace(f"{path}/", "")
+        return text
+
+
+def usage_of(answer: Mapping[str, Any]) -> Usage:
+    """What a prompt has used, if the agent's answer says it."""
+    given = fields_of(answer.get("usage"))
+
+    def count(*names: str) -> int:
+        return next((given[name] for name in names if isinstance(given.get(name), int)), 0)
+
+    return Usage(
+        1,
+        count("inputTokens"),
+        count("cachedReadTokens", "cacheReadTokens"),
+        count("cachedWriteTokens", "cacheWriteTokens"),
+        count("outputTokens"),
+    )
+
+
+def _text_block(text: str) -> Mapping[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _earlier(history: History) -> str:
+    """What was said in a session so far, the end of it, for an agent that does not know it; empty if nothing was."""
+    lines: list[str] = []
+    for message in history.messages:
+        who = "Agent" if message.role == "assistant" else "User"
+        for part in message.parts:
+            text = part.said if isinstance(part, Prompt) else part.text if isinstance(part, TextPart) else ""
+            if text.strip():
+                lines.append(f"{who}: {shorten(text.strip(), MAX_EARLIER_PART)}")
+    return "\n\n".join(lines)[-MAX_EARLIER:]
