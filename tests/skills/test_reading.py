@@ -14,7 +14,7 @@ from fairlead.agent.tool import KEEPS_RESULTS
 from fairlead.errors import ToolError
 from fairlead.messages.parts import Call, Message, Note, Prompt, Result
 from fairlead.skills.find import MAX_DEPTH, FoundSkills, find_skills
-from fairlead.skills.front_matter import read_front_matter
+from fairlead.skills.front_matter import MAX_HEADER, read_front_matter
 from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
 from fairlead.skills.skill import Skill, read_skill
 from fairlead.tools.skill import UseSkill
@@ -62,6 +62,14 @@ def command(text: str) -> Skill:
             "Do it.",
             (
                 "line 2: expected the node content, but found '<stream end>'",
+                "it has no description, so its first line counts as one",
+            ),
+        ),
+        (
+            f"---\ndescription: {'x' * MAX_HEADER}\n---\nDo it.",
+            "Do it.",
+            (
+                "line 1: its header is longer than 20,000 characters",
                 "it has no description, so its first line counts as one",
             ),
         ),
