@@ -57,6 +57,22 @@ async def test_what_a_hook_changes_before_an_accept_is_seen_first(
     assert (workspace / "a.txt").read_text() == "text\nlicense\n"
 
 
+async def test_only_the_files_that_a_hook_has_seen_are_accepted_next(
+    workspace: Path, define: Define, replay: Replay
+) -> None:
+    """docs/faults.md F-ATTACK-6: after it has changed one file, it is asked about another one all the same."""
+    define(BeforeAccept="grep -q b.txt && { echo 'Not b.txt.' >&2; exit 2; }; echo license >> a.txt")
+    settings = replay({"calls": [write("a.txt", "a\n"), write("b.txt", "b\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
+        session = (await client.run())["sessionId"]
+        a, b = ({"sessionId": session, "target": {"uri": (workspace / name).as_uri()}} for name in ("a.txt", "b.txt"))
+        assert "A hook changed what is proposed (a.txt)." in (await client.error("agent/edits/accept", a)).message
+        assert (await client.error("agent/edits/accept", b)).message == "A hook refused this: Not b.txt."
+        await client.request("agent/edits/accept", a)
+    assert (workspace / "a.txt").read_text() == "a\nlicense\n"
+    assert not (workspace / "b.txt").exists()
+
+
 async def test_a_hook_learns_what_was_accepted(workspace: Path, define: Define, replay: Replay) -> None:
     """It sees the files as they are now. What it changes is proposed."""
     define(AfterAccept="cat > got.json; cat a.txt >> log.txt")

@@ -58,8 +58,11 @@ class SessionHooks:
         self.hooks, self._workspace, self._version = hooks, workspace, version
         self._emit, self._warn_once = workspace.emit, warn_once
         self._has_started = False
-        self._amended: int | None = None
-        """The version of the proposals that hooks have changed before an accept; the next accept goes through."""
+        self._amended: tuple[int | None, Collection[str]] = None, ()
+        """The version of the proposals that hooks have changed before an accept, and the files that they have seen.
+
+        The next accept of these files goes through.
+        """
         self._background = set[asyncio.Task[Any]]()
 
     def in_fork(self, fork: Files, commands: SessionCommands, run_id: str) -> UserHooks:
@@ -122,13 +125,14 @@ class SessionHooks:
         Raises:
             RequestRefused: a hook refused it, or changed the proposals, so that the user must look at them again.
         """
-        if self._amended == self._version() or not self.hooks.has("BeforeAccept"):
+        files, (version, seen) = sorted(map(str, paths)), self._amended
+        if (version == self._version() and set(files) <= set(seen)) or not self.hooks.has("BeforeAccept"):
             return
-        result = await self.hooks.run(Happening("BeforeAccept", {"files": sorted(map(str, paths))}))
+        result = await self.hooks.run(Happening("BeforeAccept", {"files": files}))
         if result.verdict.blocks:
             raise RequestRefused(f"A hook refused this: {result.verdict.reason}")
         if result.changed:
-            self._amended = self._version()
+            self._amended = self._version(), (*files, *result.changed)
             names = ", ".join(dict.fromkeys(Path(path).name for path in result.changed))
             raise RequestRefused(f"A hook changed what is proposed ({names}). Review it, then accept again.")
 
