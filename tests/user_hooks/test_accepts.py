@@ -123,7 +123,6 @@ async def test_a_stopped_run_ends_its_hook(workspace: Path, define: Define, repl
         await client.until(lambda: client.all("agent/approve"))
         client.notify("$/cancelRequest", {"id": number})
         ended = await run
-        print(*[(m, str(p)[:300]) for m, p in client.log], sep="\n")
         assert ended["stopReason"] == "cancelled"
         assert [event["text"] for event in client.events("tool_finished")] == ["Proposed (new file, 1 line)."]
         assert (await client.run(sessionId=session))["message"] == "Next."
