@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -80,7 +81,7 @@ async def run_hook(hook: UserHook, scripts: Scripts, given: Mapping[str, Any], w
 
 
 def _names(scripts: Scripts, path: Path) -> bool:
-    return any(str(path) == each for each, _ in scripts.identity)
+    return os.path.realpath(path) in scripts.real_paths
 
 
 def _without_damage(ended: Ended) -> Ended:
