@@ -123,6 +123,15 @@ def test_any_text_is_read(text: str, arguments: str) -> None:
     read_front_matter(f"---\n{text}\n---\n{arguments}").text("name")
 
 
+def test_a_skill_behind_a_link_in_the_home_is_called_as_the_link(tmp_path: Path) -> None:
+    """Its files are where the link leads: commands in the sandbox find them only there."""
+    path = write(tmp_path, "dotfiles/forms-2/SKILL.md", "Run ${SKILL_DIR}/run.sh.")
+    (tmp_path / "home/.claude/skills").mkdir(parents=True)
+    (tmp_path / "home/.claude/skills/forms").symlink_to(path.parent)
+    [found] = find_skills([], tmp_path / "home").skills
+    assert (found.name, found.folder, found.text()) == ("forms", path.parent, f"Run {path.parent}/run.sh.")
+
+
 def test_the_nearest_of_several_with_the_same_name_counts(tmp_path: Path) -> None:
     """The workspace's before the user's, a skill before a command, and the folders in their order."""
     workspace, home = tmp_path / "ws", tmp_path / "home"
