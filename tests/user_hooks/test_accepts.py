@@ -73,6 +73,27 @@ async def test_only_the_files_that_a_hook_has_seen_are_accepted_next(
     assert not (workspace / "b.txt").exists()
 
 
+async def test_what_changes_while_a_hook_decides_is_not_accepted(
+    workspace: Path, define: Define, replay: Replay
+) -> None:
+    """docs/faults.md F-ATTACK-12: also if the client does not say which version the user saw."""
+    define(BeforeAccept="true")
+    settings = replay({"calls": [write("a.txt", "a\n")]}, {"text": "."})
+
+    async def amend(_: Json) -> Json:
+        await client.request("agent/edits/amend", {"sessionId": session, "uri": file["uri"], "text": "b\n"})
+        return {"option": "allow_once"}
+
+    async with Client(workspace, settings=settings, answers={"agent/approve": amend}) as client:
+        session = (await client.run())["sessionId"]
+        [file] = client.last("agent/edits")["files"]
+        error = await client.error("agent/edits/accept", {"sessionId": session, "target": ALL})
+        assert not (workspace / "a.txt").exists()
+        await accept(client, session)
+    assert error.message == "The proposal changed. Review it again."
+    assert (workspace / "a.txt").read_text() == "b\n"
+
+
 async def test_a_hook_learns_what_was_accepted(workspace: Path, define: Define, replay: Replay) -> None:
     """It sees the files as they are now. What it changes is proposed."""
     define(AfterAccept="cat > got.json; cat a.txt >> log.txt")

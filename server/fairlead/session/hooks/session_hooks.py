@@ -119,15 +119,17 @@ class SessionHooks:
             happening = Happening("StepChecked", {"outcome": outcome, **about})
             self._in_background(self._start(happening))
 
-    async def before_accept(self, paths: Collection[Path]) -> None:
+    async def before_accept(self, paths: Collection[Path]) -> int | None:
         """Runs the hooks before the user's accept of changes to these files.
+
+        Returns the version of the proposals that they saw; None if there are no hooks, or if they saw it before.
 
         Raises:
             RequestRefused: a hook refused it, or changed the proposals, so that the user must look at them again.
         """
-        files, (version, seen) = sorted(map(str, paths)), self._amended
-        if (version == self._version() and set(files) <= set(seen)) or not self.hooks.has("BeforeAccept"):
-            return
+        files, (amended, seen), version = sorted(map(str, paths)), self._amended, self._version()
+        if (amended == version and set(files) <= set(seen)) or not self.hooks.has("BeforeAccept"):
+            return None
         result = await self.hooks.run(Happening("BeforeAccept", {"files": files}))
         if result.verdict.blocks:
             raise RequestRefused(f"A hook refused this: {result.verdict.reason}")
@@ -135,6 +137,7 @@ class SessionHooks:
             self._amended = self._version(), (*files, *result.changed)
             names = ", ".join(dict.fromkeys(Path(path).name for path in result.changed))
             raise RequestRefused(f"A hook changed what is proposed ({names}). Review it, then accept again.")
+        return version
 
     async def after_accept(self, paths: Collection[str]) -> None:
         """Starts the hooks after changes to these files were accepted, when the user has answered about new ones."""
