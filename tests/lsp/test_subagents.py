@@ -437,6 +437,31 @@ async def test_a_model_without_a_price_does_not_escape_the_cost_limit(workspace:
 
 
 @pytest.mark.usefixtures("box")
+async def test_the_user_reads_of_a_hook_that_failed_in_a_subagent_first(
+    connect: Callable[..., Client], workspace: Path, home: Path
+) -> None:
+    """docs/faults.md F-ATTACK-13: in the page of the subagent, and in the conversation when it fails there too."""
+    (home / ".config/fairlead").mkdir(parents=True)
+    hook = {"matcher": "Read", "hooks": [{"type": "command", "command": "echo broken >&2; exit 1"}]}
+    (home / ".config/fairlead/hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [hook]}}))
+    (workspace / "a.txt").write_text("a")
+    read = Call("read_file", {"path": "a.txt"})
+    scripts: Script = {
+        "Do it.": [Turn((explore("look"),)), Turn((read,)), Turn((Text("Done."),))],
+        "look": [Turn((read,)), Turn((Text("Looked."),))],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            call = await client.event("tool_started", name="explore")
+            about = {"sessionId": session_id, "toolCallId": call["toolCallId"]}
+            page = (await client.request("agent/subagents/page", about))["markdown"]
+            said = [event["text"] for event in client.events("tool_finished") if event["isError"]]
+    assert said == ["It failed (exit code 1): broken"]
+    assert "It failed (exit code 1): broken" in page
+
+
+@pytest.mark.usefixtures("box")
 async def test_a_kill_while_a_hook_is_due_loses_nothing(
     connect: Callable[..., Client], workspace: Path, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ class UserHooks:
         """The same hooks with the same permissions, for a subagent's fork of the files."""
         fork = copy.copy(self)
         fork._workspace, fork._proposing = workspace, asyncio.Lock()
+        fork._told = set[tuple[UserHook, str]]()  # its warnings are in its own conversation
         return fork
 
     def has(self, event: Event) -> bool:
