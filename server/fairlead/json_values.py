@@ -1,8 +1,14 @@
-"""Type tests for values that were read from JSON, and JSON with comments. Pure, below all other modules."""
+"""Type tests and limits for values that were read from JSON, and JSON with comments. Pure, below all other modules."""
 
+import json
 import re
+from collections.abc import Collection
 from typing import Any, TypeGuard
 
+MAX_DEPTH = 100
+"""How many levels a value may have: far below Python's recursion limit, because requests add levels around it."""
+MAX_VALUES = 20_000
+"""The most values that a block or the input of a call consists of, since each is encoded a dozen times."""
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENTS = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMAS = re.compile(rf"{_STRING}|,(?=\s*[\]}}])")
@@ -30,3 +36,31 @@ def plain_json(text: str) -> str:
         return found if found.startswith('"') else re.sub(r"[^\r\n]", " ", found)
 
     return _LAST_COMMAS.sub(blank, _COMMENTS.sub(blank, text))
+
+
+class TooManyValues(ValueError):
+    """A JSON value that consists of more than MAX_VALUES."""
+
+
+def check_encodable(value: Any) -> None:
+    """Checks that a request can contain the value.
+
+    Raises:
+        RecursionError: it has more than MAX_DEPTH levels.
+        TooManyValues: it consists of more than MAX_VALUES.
+        UnicodeEncodeError: it contains half of a surrogate pair.
+        ValueError: it contains a number that JSON does not have.
+    """
+    count, level = 0, [value]
+    for _ in range(MAX_DEPTH):  # level by level, so that a deep or long value takes no time
+        count += len(level)
+        if count > MAX_VALUES:
+            raise TooManyValues
+        level = [inner for each in level for inner in _values_in(each)]
+    if level:
+        raise RecursionError
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _values_in(value: Any) -> Collection[Any]:
+    return value.values() if is_object(value) else value if is_list(value) else ()

@@ -78,6 +78,23 @@ async def test_l16_a_stop_gives_each_of_the_calls_that_run_together_its_result()
     assert results[2].output == "Not run: the run was cancelled before this call."
 
 
+async def test_l16_a_stop_leaves_those_their_results_that_have_ended() -> None:
+    """docs/faults.md F-ATTACK-10: although the first call of the answer still runs."""
+    events, results, slow = list[Event](), list[Result](), Meeting(together=2)
+    calls = [Call("1", "read", {}), Call("2", "search", {}), Call("3", "none", {})]
+    running = asyncio.ensure_future(dispatcher(events, slow, Meeting("search")).run_all(calls, results))
+    while len(asyncio.all_tasks()) > 3 or not slow.running:  # noqa: ASYNC110  nothing says that the second call ended
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert [(result.output, result.is_error) for result in results] == [
+        ("Cancelled before it did anything.", True),
+        ("result of 2", False),
+        ("Not run: the run was cancelled before this call.", True),
+    ]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["read", "search", "edit", "think"]), st.integers(0, 1)), max_size=8))
 async def test_l2_no_other_call_runs_beside_one_that_changes_something(made: list[tuple[ToolKind, int]]) -> None:
     """For every answer: the results are in order, and only different reads that follow each other run together."""

@@ -413,3 +413,73 @@ async def test_hooks_see_what_subagents_do(connect: Callable[..., Client], works
     assert results(last)[1].startswith("Wrote both.")
     [file] = opened["edits"]["files"]
     assert file["hunks"][0]["snippet"] == "A B"
+
+
+@pytest.mark.parametrize(("price", "model"), [({}, "m-1"), ({"inputPrice": 1, "outputPrice": 1}, "m-2")])
+async def test_a_model_without_a_price_does_not_escape_the_cost_limit(workspace: Path, price: Json, model: str) -> None:
+    """docs/faults.md F-ATTACK-8: an agent in a file asks the model that it names only if its cost counts."""
+    (workspace / ".claude/agents").mkdir(parents=True)
+    (workspace / ".claude/agents/writer.md").write_text("---\nmodel: m-2\n---\nWrite well.\n")
+    scripts: Script = {
+        "Do it.": [Turn((delegate("write"),)), Turn((Text("Done."),))],
+        "write": [Turn((Text("Wrote."),))],
+    }
+    with FakeApi([answering(scripts)] * 3, require_key=False) as api:
+        models = {"m-1": {"inputPrice": 1, "outputPrice": 1}, "m-2": {"contextTokens": 100_000, **price}}
+        endpoint = {"baseUrl": api.url, "api": "messages", "models": models}
+        settings: Json = {"endpoints": {"main": endpoint}, "endpoint": "main", "model": "m-1", "budget": {"costUsd": 5}}
+        async with Client(workspace, settings=settings) as client:
+            assert (await client.run())["stopReason"] == "end_turn"
+            warned = [each["message"] for each in client.all("window/showMessage")]
+    [asked] = requests_for(api, "write")
+    assert asked.body["model"] == model
+    assert any("The model “m-2” is not used" in each for each in warned) == (model == "m-1")
+
+
+@pytest.mark.usefixtures("box")
+async def test_the_user_reads_of_a_hook_that_failed_in_a_subagent_first(
+    connect: Callable[..., Client], workspace: Path, home: Path
+) -> None:
+    """docs/faults.md F-ATTACK-13: in the page of the subagent, and in the conversation when it fails there too."""
+    (home / ".config/fairlead").mkdir(parents=True)
+    hook = {"matcher": "Read", "hooks": [{"type": "command", "command": "echo broken >&2; exit 1"}]}
+    (home / ".config/fairlead/hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [hook]}}))
+    (workspace / "a.txt").write_text("a")
+    read = Call("read_file", {"path": "a.txt"})
+    scripts: Script = {
+        "Do it.": [Turn((explore("look"),)), Turn((read,)), Turn((Text("Done."),))],
+        "look": [Turn((read,)), Turn((Text("Looked."),))],
+    }
+    with api_for(scripts) as api:
+        async with connect(api) as client:
+            session_id = (await client.run())["sessionId"]
+            call = await client.event("tool_started", name="explore")
+            about = {"sessionId": session_id, "toolCallId": call["toolCallId"]}
+            page = (await client.request("agent/subagents/page", about))["markdown"]
+            said = [event["text"] for event in client.events("tool_finished") if event["isError"]]
+    assert said == ["It failed (exit code 1): broken"]
+    assert "It failed (exit code 1): broken" in page
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_kill_while_a_hook_is_due_loses_nothing(
+    connect: Callable[..., Client], workspace: Path, tmp_path: Path
+) -> None:
+    """docs/faults.md F-ATTACK-7: what the call before the hook has proposed in a subagent is proposed."""
+    write_agent(workspace)
+    hook = {"matcher": "Write", "hooks": [{"type": "command", "command": "true"}]}
+    (workspace / ".claude/settings.json").write_text(json.dumps({"hooks": {"PostToolUse": [hook]}}))
+    scripts: Script = {
+        "Do it.": [Turn((delegate("write"),))],
+        "write": [Turn((Call("write_file", {"path": "a.txt", "content": "a"}),))],
+    }
+    answers = {"agent/approve": lambda _: asyncio.Event().wait()}
+    with api_for(scripts) as api:
+        async with connect(api, storage=tmp_path / "storage", answers=answers) as client:
+            _, answer = client.begin("agent/runTask", {"prompt": "Do it."})
+            session_id = (await client.event("run_started"))["sessionId"]
+            await client.until(lambda: client.all("agent/approve"))
+            await kill(client, answer)
+        async with connect(api, storage=tmp_path / "storage") as client:
+            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
+    assert [file["uri"].rpartition("/")[2] for file in opened["edits"]["files"]] == ["a.txt"]

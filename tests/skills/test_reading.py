@@ -14,7 +14,7 @@ from fairlead.agent.tool import KEEPS_RESULTS
 from fairlead.errors import ToolError
 from fairlead.messages.parts import Call, Message, Note, Prompt, Result
 from fairlead.skills.find import MAX_DEPTH, FoundSkills, find_skills
-from fairlead.skills.front_matter import read_front_matter
+from fairlead.skills.front_matter import MAX_HEADER, read_front_matter
 from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
 from fairlead.skills.skill import Skill, read_skill
 from fairlead.tools.skill import UseSkill
@@ -62,6 +62,14 @@ def command(text: str) -> Skill:
             "Do it.",
             (
                 "line 2: expected the node content, but found '<stream end>'",
+                "it has no description, so its first line counts as one",
+            ),
+        ),
+        (
+            f"---\ndescription: {'x' * MAX_HEADER}\n---\nDo it.",
+            "Do it.",
+            (
+                "line 1: its header is longer than 20,000 characters",
                 "it has no description, so its first line counts as one",
             ),
         ),
@@ -113,6 +121,15 @@ def test_any_text_is_read(text: str, arguments: str) -> None:
     if isinstance(found, Skill):
         found.text(arguments)
     read_front_matter(f"---\n{text}\n---\n{arguments}").text("name")
+
+
+def test_a_skill_behind_a_link_in_the_home_is_called_as_the_link(tmp_path: Path) -> None:
+    """Its files are where the link leads: commands in the sandbox find them only there."""
+    path = write(tmp_path, "dotfiles/forms-2/SKILL.md", "Run ${SKILL_DIR}/run.sh.")
+    (tmp_path / "home/.claude/skills").mkdir(parents=True)
+    (tmp_path / "home/.claude/skills/forms").symlink_to(path.parent)
+    [found] = find_skills([], tmp_path / "home").skills
+    assert (found.name, found.folder, found.text()) == ("forms", path.parent, f"Run {path.parent}/run.sh.")
 
 
 def test_the_nearest_of_several_with_the_same_name_counts(tmp_path: Path) -> None:

@@ -57,6 +57,43 @@ async def test_what_a_hook_changes_before_an_accept_is_seen_first(
     assert (workspace / "a.txt").read_text() == "text\nlicense\n"
 
 
+async def test_only_the_files_that_a_hook_has_seen_are_accepted_next(
+    workspace: Path, define: Define, replay: Replay
+) -> None:
+    """docs/faults.md F-ATTACK-6: after it has changed one file, it is asked about another one all the same."""
+    define(BeforeAccept="grep -q b.txt && { echo 'Not b.txt.' >&2; exit 2; }; echo license >> a.txt")
+    settings = replay({"calls": [write("a.txt", "a\n"), write("b.txt", "b\n")]}, {"text": "."})
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
+        session = (await client.run())["sessionId"]
+        a, b = ({"sessionId": session, "target": {"uri": (workspace / name).as_uri()}} for name in ("a.txt", "b.txt"))
+        assert "A hook changed what is proposed (a.txt)." in (await client.error("agent/edits/accept", a)).message
+        assert (await client.error("agent/edits/accept", b)).message == "A hook refused this: Not b.txt."
+        await client.request("agent/edits/accept", a)
+    assert (workspace / "a.txt").read_text() == "a\nlicense\n"
+    assert not (workspace / "b.txt").exists()
+
+
+async def test_what_changes_while_a_hook_decides_is_not_accepted(
+    workspace: Path, define: Define, replay: Replay
+) -> None:
+    """docs/faults.md F-ATTACK-12: also if the client does not say which version the user saw."""
+    define(BeforeAccept="true")
+    settings = replay({"calls": [write("a.txt", "a\n")]}, {"text": "."})
+
+    async def amend(_: Json) -> Json:
+        await client.request("agent/edits/amend", {"sessionId": session, "uri": file["uri"], "text": "b\n"})
+        return {"option": "allow_once"}
+
+    async with Client(workspace, settings=settings, answers={"agent/approve": amend}) as client:
+        session = (await client.run())["sessionId"]
+        [file] = client.last("agent/edits")["files"]
+        error = await client.error("agent/edits/accept", {"sessionId": session, "target": ALL})
+        assert not (workspace / "a.txt").exists()
+        await accept(client, session)
+    assert error.message == "The proposal changed. Review it again."
+    assert (workspace / "a.txt").read_text() == "b\n"
+
+
 async def test_a_hook_learns_what_was_accepted(workspace: Path, define: Define, replay: Replay) -> None:
     """It sees the files as they are now. What it changes is proposed."""
     define(AfterAccept="cat > got.json; cat a.txt >> log.txt")
@@ -107,7 +144,6 @@ async def test_a_stopped_run_ends_its_hook(workspace: Path, define: Define, repl
         await client.until(lambda: client.all("agent/approve"))
         client.notify("$/cancelRequest", {"id": number})
         ended = await run
-        print(*[(m, str(p)[:300]) for m, p in client.log], sep="\n")
         assert ended["stopReason"] == "cancelled"
         assert [event["text"] for event in client.events("tool_finished")] == ["Proposed (new file, 1 line)."]
         assert (await client.run(sessionId=session))["message"] == "Next."

@@ -72,6 +72,29 @@ async def test_what_is_proposed_for_a_script_has_no_effect(workspace: Path, defi
         assert all(file["protected"] for file in client.last("agent/edits")["files"])
 
 
+@pytest.mark.parametrize("command", ["sh .claude/hooks/guard.sh", "cd .claude/hooks && ./guard.sh", "linked/guard"])
+async def test_what_is_proposed_for_a_script_behind_a_link_has_no_effect(
+    workspace: Path, define: Define, replay: Replay, command: str
+) -> None:
+    """docs/faults.md F-ATTACK-11: the agent edits the file to which a link leads that the hook names."""
+    guard, link = workspace / "scripts/guard", workspace / ".claude/hooks/guard.sh"
+    for path in (guard, link):
+        path.parent.mkdir(parents=True)
+    guard.write_text("#!/bin/sh\necho no >&2; exit 2\n")
+    guard.chmod(0o755)
+    link.symlink_to("../../scripts/guard")
+    (workspace / "linked").symlink_to("scripts")
+    define(PreToolUse=("Bash", command))
+    settings = replay(
+        {"calls": [write("scripts/guard", "#!/bin/sh\nexit 0\n")]},
+        {"calls": [{"bash": {"command": "echo x > log.txt"}}]},
+        {"text": "Done."},
+    )
+    async with Client(workspace, settings=settings, answers=ALLOW) as client:
+        await client.run()
+        assert [Path(file["uri"]).name for file in client.last("agent/edits")["files"]] == ["guard"]
+
+
 async def test_the_users_own_hooks(workspace: Path, home: Path, tmp_path: Path, replay: Replay) -> None:
     """Those for Fairlead run without a question, those for another program after one. Both may use their scripts."""
     (home / "own.sh").write_text(f"{RAN}\n")

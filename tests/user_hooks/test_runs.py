@@ -164,6 +164,19 @@ async def test_a_hook_changes_the_input(workspace: Path, define: Define, connect
     assert '<hook source="PreToolUse">\nIt was tidied.\n</hook>' in text
 
 
+async def test_a_hook_can_change_a_long_input(workspace: Path, define: Define, connect: Connect) -> None:
+    """docs/faults.md F-ATTACK-5: all of it is used, and the model reads the beginning."""
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"content": "long\n" * 20_000}}}
+    (workspace / "answer.json").write_text(json.dumps(answer))
+    define(PreToolUse=("Write", "cat answer.json"))
+    with FakeApi([Turn((Call("write_file", {"path": "a", "content": "old"}),)), DONE]) as api:
+        async with connect(api, answers=ALLOW) as client:
+            await client.run()
+            [file] = client.last("agent/edits")["files"]
+    assert file["additions"] == 20_000
+    assert len(results(api.requests[1])) < 11_000
+
+
 async def test_a_changed_input_is_checked(workspace: Path, define: Define, connect: Connect) -> None:
     """docs/faults.md 235: a hook cannot make a call that the model could not make."""
     define(PreToolUse=("Write", about_tool(updatedInput={"file_path": "../outside", "content": "x"})))

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from fairlead.errors import ToolError
+from fairlead.tools.web_context import MAX_READ_AT_ONCE
 from tools.stand_ins import ScriptedUser
 from web.site import ELSEWHERE, Names, Page, Visitor, site
 
@@ -169,6 +170,21 @@ async def test_a_stop_ends_the_program_that_reads_a_page() -> None:
         with pytest.raises(asyncio.CancelledError):
             await reading
         assert readers() == []
+
+
+async def test_few_pages_are_read_at_the_same_time() -> None:
+    """docs/faults.md F-ATTACK-9: pages that subagents fetch at once share the memory that reading may take."""
+    async with site() as server:
+        urls = [f"/{number}" for number in range(5)]
+        server.pages.update({url: Page(b"<p>Hello." * 10_000) for url in urls})
+        visitor = Visitor(server)
+        reading = asyncio.gather(*(visitor.fetch(f"http://a.example:{{port}}{url}") for url in urls))
+        most = 0
+        while not reading.done():
+            most = max(most, len(readers()))
+            await asyncio.sleep(0.01)
+        assert all("Hello." in text for text in await reading)
+        assert 0 < most <= MAX_READ_AT_ONCE
 
 
 def readers() -> list[psutil.Process]:

@@ -64,6 +64,24 @@ async def test_requests_at_the_same_time_ask_once() -> None:
         assert len(visitor.user.asked) == 1
 
 
+async def test_a_question_about_a_host_does_not_keep_others_waiting() -> None:
+    """Another subagent reads a page of a host that a rule allows while the user is away."""
+
+    class Absent(ScriptedUser):
+        async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+            answer = await super().approve(request)
+            await asyncio.Event().wait()
+            return answer
+
+    async with greeting_site() as server:
+        visitor = Visitor(server, Absent("reject"), policy=policy((f"b.example:{server.port}",)))
+        asking = asyncio.create_task(visitor.fetch("http://a.example:{port}/"))
+        while not visitor.user.asked:  # noqa: ASYNC110  nothing says that a question has begun
+            await asyncio.sleep(0)
+        assert "Hello." in await visitor.fetch("http://b.example:{port}/")
+        asking.cancel()
+
+
 async def test_a_rejected_host_is_not_asked_for_anything() -> None:
     async with greeting_site() as server:
         visitor = Visitor(server, ScriptedUser("reject"))

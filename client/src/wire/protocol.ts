@@ -863,7 +863,7 @@ export interface DecideParams {
   readonly target: Target;
   /**
    * The version of the edits that the user saw. If the target has changed since, the server refuses; without a version,
-   * it does not compare.
+   * it only compares with what a hook before an accept has seen.
    */
   readonly version?: number;
 }

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -109,9 +109,7 @@ class Dispatcher:
                 self._report(each, await self._finish(each), results)
         except asyncio.CancelledError:
             for each in started[len(results) - before :]:
-                if isinstance(each.work, asyncio.Task):
-                    self.stopped.stop(each.work)
-                self._report(each, Result(each.call.id, each.running.result_when_stopped(), is_error=True), results)
+                self._report(each, self._stop(each), results)
             raise
         return started[-1].ends_answer
 
@@ -157,6 +155,25 @@ class Dispatcher:
 
     async def _finish(self, started: _Started) -> Result:
         """The result of a call that has ended or was refused."""
+        call, running = started.call, started.running
+        result = self._result(started)
+        if isinstance(started.work, asyncio.Task):
+            running.progress = result.output  # a cancellation from now on does not undo what the tool did
+            text = "" if result.is_error else result.output
+            added = [await each.after_call(call, running, text) for each in self.interceptors]
+            result = replace(result, output=clean_text("\n".join(filter(None, (result.output, *added)))))
+        return result
+
+    def _stop(self, started: _Started) -> Result:
+        """Stops a call, if it has not ended. Returns its result, which one that has ended keeps."""
+        call, work = started.call, started.work
+        if isinstance(work, Exception) or (work.done() and not work.cancelled()):
+            return self._result(started)
+        self.stopped.stop(work)
+        return Result(call.id, started.running.result_when_stopped(), is_error=True)
+
+    def _result(self, started: _Started) -> Result:
+        """The result of a call that has ended or was refused, without what interceptors add."""
         call, running, work = started.call, started.running, started.work
         try:
             if isinstance(work, Exception):
@@ -170,10 +187,6 @@ class Dispatcher:
             else:
                 log.exception("tool %s failed", call.name)
             text, is_error = f"Error: {str(error) or type(error).__name__}", True
-        if isinstance(work, asyncio.Task):
-            running.progress = text  # a cancellation from now on does not undo what the tool did
-            added = [await each.after_call(call, running, "" if is_error else text) for each in self.interceptors]
-            text = "\n".join(filter(None, (text, *added)))
         images = () if is_error else tuple(running.images)
         return Result(call.id, clean_text(text), is_error, images, running.plan_update)
 

@@ -285,9 +285,19 @@ class App:
         if settings.budget.cost_usd <= 0 or settings.replay:
             return ""
         choice = self._choose_model(selection)
-        name, spec = choice.endpoint.model, presets().get(choice.endpoint.name)
-        is_known = (spec and spec.reports_cost) or choice.facts.price or choice.listed.price or price_of(name)
-        return "" if is_known else name
+        return "" if _has_price(choice) else choice.endpoint.model
+
+    def _keeps_cost_limit(self, choice: ModelChoice, selection: ModelSelection) -> bool:
+        """Whether the cost of a run with the selected model can still be limited if the run asks this one too.
+
+        If not, the user reads why it is not asked.
+        """
+        is_limited = self.context.settings.budget.cost_usd > 0 and not self._model_without_price(selection)
+        if not is_limited or _has_price(choice):
+            return True
+        text = f"The model “{choice.endpoint.model}” is not used, because its price is unknown and the cost is limited."
+        self._warn_once(f"{text} Set the price in the setting endpoints, or limit budget.tokens instead.")
+        return False
 
     def prepare_exit(self) -> None:
         """Runs that end from now on count as interrupted."""
@@ -316,7 +326,8 @@ class App:
         choice = self._choose_model(ModelSelection(endpoint, name))
         has_facts = ModelFacts() != choice.facts or ModelFacts() != choice.listed
         is_priced = choice.endpoint.is_hosted and price_of(name) is not None
-        return choice if has_facts or is_priced else None
+        is_known = has_facts or is_priced
+        return choice if is_known and self._keeps_cost_limit(choice, selection) else None
 
     def _choose_small_model(self, selection: ModelSelection) -> ModelChoice | None:
         settings = self.context.settings
@@ -337,3 +348,10 @@ class App:
 
     def _others_changed(self) -> None:
         self.sessions.compare_files()
+
+
+def _has_price(choice: ModelChoice) -> bool:
+    """Whether it is known, or will be, what a request to a model costs."""
+    spec = presets().get(choice.endpoint.name)
+    reports_cost = spec is not None and spec.reports_cost
+    return bool(reports_cost or choice.facts.price or choice.listed.price or price_of(choice.endpoint.model))

@@ -18,7 +18,7 @@ from typing import IO, Literal
 from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.layer import Launch
-from fairlead.shell.output import BoundedOutput, Stream
+from fairlead.shell.output import HEAD, TAIL, BoundedOutput, Stream
 from fairlead.uncancelled import finish_uncancelled
 
 # seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
@@ -82,6 +82,7 @@ class Command:
     Args:
         input: what the command can read from its standard input; None: nothing.
         separates_errors: whether what it writes to its standard error is in `errors`, not in `output`.
+        max_output: how many bytes of each are available; half of them from the beginning, half from the end.
     """
 
     def __init__(
@@ -92,10 +93,12 @@ class Command:
         *,
         input: bytes | None = None,
         separates_errors: bool = False,
+        max_output: int = HEAD + TAIL,
     ) -> None:
         self._launch, self.timeout = launch, timeout
         self._input, self._separates_errors = input, separates_errors
-        self._output, self._errors = BoundedOutput(), BoundedOutput()
+        self._limits = max_output // 2, max_output // 2
+        self._output, self._errors = BoundedOutput(*self._limits), BoundedOutput(*self._limits)
         self._stream = Stream(on_output)
         self._started: float | None = None
         self._total_seconds: float | None = None
@@ -130,7 +133,7 @@ class Command:
         """
         if self._total_seconds is None:
             return self._output.take()
-        taken, self._output = self._output, BoundedOutput()
+        taken, self._output = self._output, BoundedOutput(*self._limits)
         return taken.text()
 
     async def run(self) -> CommandResult:

@@ -46,13 +46,15 @@ class AgentFile:
 def read_agent(path: Path, text: str, *, is_from_workspace: bool) -> AgentFile | str:
     """The agent in a file; a text that says why there is none.
 
+    A file whose header cannot be read describes none: the header may have said what the agent must not do.
+
     Args:
         path: `NAME.md` or `NAME.agent.md`.
     """
     found = read_front_matter(text)
-    if not found.body:
+    if found.problem or not found.body:
         return found.problem or "it has no instructions"
-    warnings = [found.problem] if found.problem else []
+    warnings: list[str] = []
     own = path.name.removesuffix(".md").removesuffix(".agent").removesuffix(".chatmode")
     name = command_name(found.text("name")) or command_name(own)
     if name is None:
@@ -60,8 +62,8 @@ def read_agent(path: Path, text: str, *, is_from_workspace: bool) -> AgentFile |
     if found.text("name") and name != found.text("name"):
         warnings.append(f"its name cannot be typed, so it is called {name}")
     description = found.text("description") or first_line(found.body)
-    tools = _tools(found, "tools", warnings)
-    without = _tools(found, "disallowedTools", warnings)
+    tools = _tools(found, "tools", warnings, if_wrong=())
+    without = _tools(found, "disallowedTools", warnings, if_wrong=("*",))
     return AgentFile(
         name,
         description[:MAX_DESCRIPTION],
@@ -82,19 +84,23 @@ def _matches(tool: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(tool, pattern) for pattern in patterns)
 
 
-def _tools(found: FrontMatter, field: str, warnings: list[str]) -> tuple[str, ...] | None:
-    """The tools that a field names, as a list or with commas between them; None if it names none or says `*`."""
+def _tools(found: FrontMatter, field: str, warnings: list[str], *, if_wrong: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Patterns of the tools that a field names, as a list or with commas between them; None if there is no field.
+
+    Args:
+        if_wrong: those if the field is something else.
+    """
     value = found.fields.get(field)
     if value is None:
         return None
     if not is_list(value) and not isinstance(value, str):
         warnings.append(f"its {field} are not a list, so it has no tools")
-        return ()
+        return if_wrong
     given = value.split(",") if isinstance(value, str) else list(map(str, value))
     patterns, unknown = tools_named(each.strip() for each in given if each.strip())
     if unknown:
         warnings.append(f"its {field} name what Fairlead does not have: {', '.join(unknown)}")
-    return None if "*" in patterns else patterns
+    return patterns
 
 
 def _model(found: FrontMatter) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -74,7 +74,13 @@ def find_skills(workspace: Sequence[Path], home: Path) -> FoundSkills:
         search.add(skills, kind, folders, partial(read_skill, kind))
     agents: dict[str, AgentFile] = {}
     search.add(agents, "agent", AGENT_FOLDERS, read_agent)
-    return FoundSkills(_by_name(skills), _by_name(agents), tuple(problems))
+    return FoundSkills(tuple(map(_where_it_is, _by_name(skills))), _by_name(agents), tuple(problems))
+
+
+def _where_it_is(skill: Skill) -> Skill:
+    """A skill of the user's own with the path to which links lead: in the sandbox, its files are only there."""
+    folder = None if skill.is_from_workspace else skill.folder
+    return skill if folder is None else replace(skill, path=Path(os.path.realpath(folder), skill.path.name))
 
 
 def _by_name(found: dict[str, _T]) -> tuple[_T, ...]:

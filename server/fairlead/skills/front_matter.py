@@ -1,5 +1,8 @@
 """Reads the YAML at the beginning of a Markdown file, as leniently as other agents do."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# PyYAML's stubs leave the types of many methods open
+
 import json
 import re
 from collections.abc import Mapping
@@ -7,12 +10,35 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from yaml.composer import ComposerError
 
 from fairlead.json_values import is_list, is_object
 
+MAX_HEADER = 20_000
+"""Characters. Reading YAML is slow, and a workspace may have many files."""
 _FENCE = re.compile(r"---[ \t]*")
 _PLAIN = re.compile(r"([A-Za-z_][\w-]*):[ \t]+([^\s\"'{|>&*!#%@`].*?)[ \t]*")
 """A line with a key and a value that YAML might not take as one text."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads numbers and dates as the texts that they are written as, so that none is invalid or changed.
+
+    An alias is an error: a few of them can stand for gigabytes of text.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise ComposerError(None, None, "aliases, such as *name, are not read", self.peek_event().start_mark)
+        return super().compose_node(parent, index)
+
+
+def _as_written(loader: Any, node: Any) -> Any:
+    return loader.construct_scalar(node)
+
+
+for _tag in ("int", "float", "timestamp"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _as_written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +55,7 @@ class FrontMatter:
         value = self.fields.get(name)
         if is_list(value):  # `argument-hint: [file]` is a list for YAML
             value = f"[{', '.join(map(str, value))}]"
-        return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+        return " ".join(str(value).split()) if isinstance(value, str | bool) else ""
 
     def flag(self, name: str, default: bool) -> bool:
         """Whether a field is true."""
@@ -48,6 +74,8 @@ def read_front_matter(text: str) -> FrontMatter:
     if end is None:
         return FrontMatter(body="\n".join(lines).strip(), problem="line 1: the --- at its beginning has no end")
     header, body = lines[1:end], "\n".join(lines[end + 1 :]).strip()
+    if sum(map(len, header)) > MAX_HEADER:
+        return FrontMatter(body=body, problem=f"line 1: its header is longer than {MAX_HEADER:,} characters")
     try:
         given = _load(header)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -61,10 +89,10 @@ def read_front_matter(text: str) -> FrontMatter:
 
 def _load(header: list[str]) -> Any:
     try:
-        return yaml.safe_load("\n".join(header))
+        return yaml.load("\n".join(header), _Loader)
     except yaml.YAMLError:
         # such as `description: Use it when: ...`, which others write and YAML does not allow
-        return yaml.safe_load("\n".join(map(_quoted, header)))
+        return yaml.load("\n".join(map(_quoted, header)), _Loader)
 
 
 def _quoted(line: str) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fairlead.display import without_invisible
 from fairlead.skills.front_matter import FrontMatter, read_front_matter
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_COMMAND = re.compile(r"[^\s/\\:#@\"']{1,64}")
+_COMMAND = re.compile(r"[^\s/\\:#@\"'<>]{1,64}")
 """What can follow a `/` in the prompt."""
 _VARIABLE = re.compile(r"\$(?:ARGUMENTS\b|\{ARGUMENTS\}|(?P<index>\d{1,2})\b|(?P<folder>\{(?:CLAUDE_)?SKILL_DIR\}))")
 
@@ -112,7 +113,7 @@ def _name(kind: Kind, path: Path, found: FrontMatter, warnings: list[str]) -> st
 
 def command_name(text: str) -> str | None:
     """A name that can be typed after a `/`; None if the text is none."""
-    return text if _COMMAND.fullmatch(text) and text.isprintable() else None
+    return text if _COMMAND.fullmatch(text) and text == without_invisible(text) else None
 
 
 def first_line(body: str) -> str:

@@ -10,7 +10,7 @@ from fairlead.errors import ToolError, VerbatimToolError
 from fairlead.sentences import Sentence
 from fairlead.tool_servers.results import untrusted
 from fairlead.tools.web_context import WebContext
-from fairlead.web.conversion import Page, page_of
+from fairlead.web.conversion import Page
 from fairlead.web.target import parse_url
 from fairlead.web.web import Answer
 
@@ -61,20 +61,19 @@ class Fetch:
     async def _fetch(self, url: str, call: RunningCall) -> Page:
         answer = await self._context.get(self.spec.name, url, call, PAGES)
         if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise await _refused(answer)
-        return await page_of(answer.target, answer.content_type, answer.body)
+            raise await self._refused(answer)
+        return await self._context.read(answer)
 
-
-async def _refused(answer: Answer) -> ToolError:
-    """The error for an answer that is none, with the beginning of what the server says."""
-    hint = " fetch sends no sign-in." if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else ""
-    about = f"Error: {answer.target.name} answered {end_sentence(answer.phrase)}{hint}"
-    try:
-        page = await page_of(answer.target, answer.content_type, answer.body)
-    except ToolError:
-        return VerbatimToolError(about)
-    text = page.text[:MAX_ERROR_CHARS].strip()
-    return VerbatimToolError(f"{about}\n{untrusted(text, answer.target.url)}" if text else about)
+    async def _refused(self, answer: Answer) -> ToolError:
+        """The error for an answer that is none, with the beginning of what the server says."""
+        hint = " fetch sends no sign-in." if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else ""
+        about = f"Error: {answer.target.name} answered {end_sentence(answer.phrase)}{hint}"
+        try:
+            page = await self._context.read(answer)
+        except ToolError:
+            return VerbatimToolError(about)
+        text = page.text[:MAX_ERROR_CHARS].strip()
+        return VerbatimToolError(f"{about}\n{untrusted(text, answer.target.url)}" if text else about)
 
 
 def part_of(page: Page, start: int) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -16,11 +16,13 @@ from fairlead.gate.gate import Gate
 from fairlead.gate.request import FetchPage
 from fairlead.plan.evidence import ServerCall
 from fairlead.shell.network import Service
-from fairlead.web.conversion import Page
+from fairlead.web.conversion import Page, page_of
 from fairlead.web.target import Target
 from fairlead.web.web import Answer, Web
 
 MAX_KEPT_PAGES, MAX_KEPT_CHARS = 20, 10_000_000
+MAX_READ_AT_ONCE = 2
+"""How many pages become text at the same time: each may need much memory and time."""
 MAX_RECORDED = 500
 """How much of a request is in its evidence, in characters."""
 
@@ -37,7 +39,9 @@ class WebContext:
     private: Callable[[], Collection[Service]] = frozenset
     web: Web = field(default_factory=Web)
     _pages: OrderedDict[str, Page] = field(default_factory=OrderedDict[str, Page])
-    _question: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _questions: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """By host."""
+    _reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_READ_AT_ONCE))
 
     async def get(
         self, tool: str, url: str, call: RunningCall, accept: str, also_private: Collection[Service] = ()
@@ -61,7 +65,7 @@ class WebContext:
             page = FetchPage(target.name, target.url, is_exposed, is_redirect=bool(asked))
             sent = f"only {asked[-1]} was asked" if asked else "nothing was sent"
             call.progress = f"Cancelled while the user was asked; {sent}."
-            async with self._question:  # a second request to a host uses the answer to the first
+            async with self._questions[target.name]:  # a second request to a host uses the answer to the first
                 await self.gate.check(page, call.id)
             call.progress = "Cancelled while the server was asked."
             asked.append(target.url)
@@ -79,6 +83,11 @@ class WebContext:
     def _ended(self, call: RunningCall, outcome: Literal["answered", "failed"], began: float) -> None:
         if call.server_call is not None:
             call.server_call = replace(call.server_call, outcome=outcome, seconds=time.monotonic() - began)
+
+    async def read(self, answer: Answer) -> Page:
+        """The text of a page. Raises ToolError as `page_of`."""
+        async with self._reading:
+            return await page_of(answer.target, answer.content_type, answer.body)
 
     def keep(self, url: str, page: Page) -> None:
         """Keeps a page, so that its parts are those of one text."""

@@ -81,6 +81,7 @@ class UserHooks:
         """The same hooks with the same permissions, for a subagent's fork of the files."""
         fork = copy.copy(self)
         fork._workspace, fork._proposing = workspace, asyncio.Lock()
+        fork._told = set[tuple[UserHook, str]]()  # its warnings are in its own conversation
         return fork
 
     def has(self, event: Event) -> bool:
@@ -107,6 +108,8 @@ class UserHooks:
             for hook in self._find().hooks
             if hook.event == happening.event and (not EVENTS[hook.event].matched or matches(hook.matcher, matched))
         ]
+        if hooks:  # the user may take hours and a hook minutes, in which the process may be killed
+            self._workspace.publish()
         # a command that several files define runs once
         hooks = list({(hook.command, hook.cwd, hook.variables, hook.folder): hook for hook in reversed(hooks)}.values())
         return [(hook, scripts) for hook in reversed(hooks) if (scripts := await self._allow(hook)) is not None]

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairlead.display import shorten
 from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.messages.history import clean_text
 from fairlead.user_hooks.definition import MAX_SECONDS, SECONDS, UnsupportedHook, UserHook
 from fairlead.user_hooks.events import event_of
 from fairlead.user_hooks.located_json import line_of
@@ -118,11 +119,11 @@ class _Reader:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             self.warn(line, f"timeout must be a positive number of seconds; {SECONDS:g} s count")
             return SECONDS
-        return min(float(seconds), MAX_SECONDS)
+        return float(min(seconds, MAX_SECONDS))
 
     def _variables(self, given: dict[str, Any], line: int) -> tuple[tuple[str, str], ...]:
         env = given.get("env", {})
-        if not is_object(env) or not all(isinstance(value, str) and _is_variable(name) for name, value in env.items()):
+        if not is_object(env) or not all(_is_variable(name) and _is_for_program(value) for name, value in env.items()):
             self.warn(line, "env must be an object of names and texts; it is ignored")
             return ()
         return tuple(env.items())
@@ -130,6 +131,11 @@ class _Reader:
 
 def _is_variable(name: str) -> bool:
     return name.isidentifier() and name.isascii()
+
+
+def _is_for_program(value: Any) -> bool:
+    """Whether a program can get a value: a text without NUL characters and halves of surrogate pairs."""
+    return isinstance(value, str) and "\0" not in value and clean_text(value) == value
 
 
 def _command(given: dict[str, Any]) -> str:
@@ -156,9 +162,9 @@ def _why_unsupported(event: str, matcher: str, given: dict[str, Any], command: s
         yield f"its shell is not bash but {shorten(str(given['shell']))}"
     if not command:
         yield "it has no command for bash"
-    if len(command) > MAX_COMMAND or "\0" in command:
-        yield f"its command has a NUL character or more than {MAX_COMMAND:,} characters"
-    if not isinstance(cwd, str) or PurePosixPath(cwd).is_absolute() or ".." in PurePosixPath(cwd).parts or "\\" in cwd:
+    if len(command) > MAX_COMMAND or not _is_for_program(command):
+        yield f"its command has characters that bash cannot get, or more than {MAX_COMMAND:,}"
+    if not _is_for_program(cwd) or PurePosixPath(cwd).is_absolute() or ".." in PurePosixPath(cwd).parts or "\\" in cwd:
         yield "its cwd is not a path below the workspace's folder"
     try:
         check_matcher(matcher)

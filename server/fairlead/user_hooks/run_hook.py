@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,8 @@ from fairlead.user_hooks.scripts import Scripts, is_script_place, project_variab
 from fairlead.user_hooks.verdict import HookOutput
 from fairlead.user_hooks.workspace import Workspace
 
+MAX_OUTPUT = 2_000_000
+"""Bytes. JSON that is cut has no effect, so it is much more than anyone reads, such as the new text of a file."""
 _KILLED = range(129, 193)
 """The exit codes that say that a signal ended the command."""
 
@@ -66,7 +69,7 @@ async def run_hook(hook: UserHook, scripts: Scripts, given: Mapping[str, Any], w
         program=ProgramBox(scripts.outside, workspace.box_settings(variables)),
     )
     text = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
-    command = Command(box.launch, hook.seconds, _ignore, input=text, separates_errors=True)
+    command = Command(box.launch, hook.seconds, _ignore, input=text, separates_errors=True, max_output=MAX_OUTPUT)
     try:
         result = await command.run()
     except BaseException:
@@ -78,7 +81,7 @@ async def run_hook(hook: UserHook, scripts: Scripts, given: Mapping[str, Any], w
 
 
 def _names(scripts: Scripts, path: Path) -> bool:
-    return any(str(path) == each for each, _ in scripts.identity)
+    return os.path.realpath(path) in scripts.real_paths
 
 
 def _without_damage(ended: Ended) -> Ended:

@@ -23,6 +23,8 @@ class Scripts:
 
     identity: Sequence[tuple[str, object]] = ()
     """Identifies their content, by their paths."""
+    real_paths: frozenset[str] = frozenset()
+    """Where these paths lead."""
     outside: Sequence[Path] = ()
     """The files outside of the workspace that the command names, if it is the user's own."""
 
@@ -36,13 +38,14 @@ def scripts_of(hook: UserHook, roots: Roots, project: Path, home: Path) -> Scrip
         project: where the hook starts.
     """
     command = _expanded(hook.command, {**project_variables(project), "HOME": str(home)})
-    identity = [
+    identity: list[tuple[str, object]] = [
         (path, content)
         for path, content in named_files(command, project) or ()
         if not roots.contains(Path(path)) or _is_script(Path(path), roots)
     ]
     is_own = hook.folder is None
-    return Scripts(identity, list(_outside(command, roots)) if is_own else ())
+    real_paths = frozenset(os.path.realpath(path) for path, _ in identity)
+    return Scripts(identity, real_paths, list(_outside(command, roots)) if is_own else ())
 
 
 def project_variables(project: Path) -> dict[str, str]:

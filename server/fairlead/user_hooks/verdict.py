@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairlead.display import shorten, without_sequences
-from fairlead.json_values import is_object
+from fairlead.json_values import check_encodable, is_object
 from fairlead.sentences import Sentence
 from fairlead.user_hooks.events import EVENTS, Event
 
@@ -114,6 +114,16 @@ class _Fields:
             self.wrong.append(name)
         return _text(value) if isinstance(value, str) else ""
 
+    def input(self, given: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+        """Like `object`, within the limits for the input of a call."""
+        value = self.object(given, name)
+        try:
+            check_encodable(value)
+        except (RecursionError, ValueError):
+            self.wrong.append(name)
+            return None
+        return value
+
     def object(self, given: Mapping[str, Any], name: str) -> dict[str, Any] | None:
         value = given.get(name)
         if value is not None and not is_object(value):
@@ -139,7 +149,7 @@ def _read(event: Event, output: str) -> Verdict:
         fields.text(given, "systemMessage"),
         given.get("continue") is False,
         fields.text(given, "stopReason"),
-        fields.object(more, "updatedInput") if event == "PreToolUse" else None,
+        fields.input(more, "updatedInput") if event == "PreToolUse" else None,
     )
     wrong = tuple(
         Sentence("Its field {0} has another form than expected, and is ignored.", name) for name in fields.wrong

@@ -54,6 +54,10 @@ class Workspace(Protocol):
         """Proposes what a hook changed."""
         ...
 
+    def publish(self) -> None:
+        """Saves and sends what has been proposed so far."""
+        ...
+
     def emit(self, event: Event) -> None:
         """Sends an event of the run that goes on, or of the session if none does."""
         ...

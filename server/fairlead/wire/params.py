@@ -347,7 +347,7 @@ class DecideParams(TypedDict):
     target: Target
     version: NotRequired[int]
     """The version of the edits that the user saw. If the target has changed since, the server refuses; without a
-    version, it does not compare.
+    version, it only compares with what a hook before an accept has seen.
     """
 
 

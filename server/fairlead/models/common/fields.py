@@ -1,22 +1,17 @@
 """Reads JSON values from the model's server. Sets limits to them."""
 
 import json
-from collections.abc import Collection
 from typing import Any, TypeVar
 
 from fairlead.agent.errors import ModelError
 from fairlead.json_reader import WrongValue, read
-from fairlead.json_values import is_list, is_object
+from fairlead.json_values import MAX_DEPTH, MAX_VALUES, check_encodable, is_object
 from fairlead.messages.history import clean_text
 
 T = TypeVar("T")
 
 MAX_COUNT = 10**12
 """The largest valid number of tokens or blocks."""
-MAX_DEPTH = 100
-"""How many levels a value may have: far below Python's recursion limit, because requests add levels around it."""
-MAX_VALUES = 20_000
-"""The most values that a block or the input of a call consists of, since each is encoded a dozen times."""
 MAX_ITEMS = 1000
 """The most items of a list that is read."""
 
@@ -30,34 +25,6 @@ def nonsense(what: str) -> ModelError:
         what: completes “The model's server sent ...”.
     """
     return ModelError("network", f"The model's server sent {what}. {_CHECK_SERVER}", retryable=True, max_attempts=2)
-
-
-class TooManyValues(ValueError):
-    """A JSON value that consists of more than MAX_VALUES."""
-
-
-def check_encodable(value: Any) -> None:
-    """Checks that a request can contain the value.
-
-    Raises:
-        RecursionError: it has more than MAX_DEPTH levels.
-        TooManyValues: it consists of more than MAX_VALUES.
-        UnicodeEncodeError: it contains half of a surrogate pair.
-        ValueError: it contains a number that JSON does not have.
-    """
-    count, level = 0, [value]
-    for _ in range(MAX_DEPTH):  # level by level, so that a deep or long value takes no time
-        count += len(level)
-        if count > MAX_VALUES:
-            raise TooManyValues
-        level = [inner for each in level for inner in _values_in(each)]
-    if level:
-        raise RecursionError
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _values_in(value: Any) -> Collection[Any]:
-    return value.values() if is_object(value) else value if is_list(value) else ()
 
 
 def as_text(value: Any) -> str:

@@ -10,10 +10,10 @@ from io import StringIO
 from typing import Any, Literal
 
 from fairlead.agent.model import TextDelta, ThinkingDelta
-from fairlead.json_values import is_object
+from fairlead.json_values import MAX_VALUES, TooManyValues, check_encodable, is_object
 from fairlead.messages.history import clean_text
 from fairlead.messages.parts import Call, Part, Text
-from fairlead.models.common.fields import MAX_VALUES, TooManyValues, check_encodable, nonsense
+from fairlead.models.common.fields import nonsense
 
 MAX_PARTS = 1000
 """The most parts of a reply. A model rarely makes more than a dozen calls at once."""

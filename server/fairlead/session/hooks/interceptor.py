@@ -19,7 +19,7 @@ from fairlead.session.hooks.texts import CHANGED, REFUSED, STOP, changed_files, 
 from fairlead.user_hooks.events import Event as HookEvent
 from fairlead.user_hooks.hooks import Happening, HooksResult, UserHooks
 from fairlead.user_hooks.tool_names import call_fields, own_input
-from fairlead.user_hooks.verdict import Verdict
+from fairlead.user_hooks.verdict import MAX_CHARS, Verdict
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 
@@ -72,7 +72,8 @@ class CallHooks(Interceptor):
         texts = self._before[call.id] = [said("PreToolUse", verdict.context)] if verdict.context else []
         if given == call.input:
             return None
-        texts.append(CHANGED.format(given=json.dumps(given, ensure_ascii=False)))
+        shown = json.dumps(given, ensure_ascii=False)
+        texts.append(CHANGED.format(given=shown if len(shown) <= MAX_CHARS else f"{shown[:MAX_CHARS]}…"))
         return replace(call, input=given)
 
     async def after_call(self, call: Call, running: RunningCall, result: str) -> str:

@@ -58,8 +58,11 @@ class SessionHooks:
         self.hooks, self._workspace, self._version = hooks, workspace, version
         self._emit, self._warn_once = workspace.emit, warn_once
         self._has_started = False
-        self._amended: int | None = None
-        """The version of the proposals that hooks have changed before an accept; the next accept goes through."""
+        self._amended: tuple[int | None, Collection[str]] = None, ()
+        """The version of the proposals that hooks have changed before an accept, and the files that they have seen.
+
+        The next accept of these files goes through.
+        """
         self._background = set[asyncio.Task[Any]]()
 
     def in_fork(self, fork: Files, commands: SessionCommands, run_id: str) -> UserHooks:
@@ -116,21 +119,25 @@ class SessionHooks:
             happening = Happening("StepChecked", {"outcome": outcome, **about})
             self._in_background(self._start(happening))
 
-    async def before_accept(self, paths: Collection[Path]) -> None:
+    async def before_accept(self, paths: Collection[Path]) -> int | None:
         """Runs the hooks before the user's accept of changes to these files.
+
+        Returns the version of the proposals that they saw; None if there are no hooks, or if they saw it before.
 
         Raises:
             RequestRefused: a hook refused it, or changed the proposals, so that the user must look at them again.
         """
-        if self._amended == self._version() or not self.hooks.has("BeforeAccept"):
-            return
-        result = await self.hooks.run(Happening("BeforeAccept", {"files": sorted(map(str, paths))}))
+        files, (amended, seen), version = sorted(map(str, paths)), self._amended, self._version()
+        if (amended == version and set(files) <= set(seen)) or not self.hooks.has("BeforeAccept"):
+            return None
+        result = await self.hooks.run(Happening("BeforeAccept", {"files": files}))
         if result.verdict.blocks:
             raise RequestRefused(f"A hook refused this: {result.verdict.reason}")
         if result.changed:
-            self._amended = self._version()
+            self._amended = self._version(), (*files, *result.changed)
             names = ", ".join(dict.fromkeys(Path(path).name for path in result.changed))
             raise RequestRefused(f"A hook changed what is proposed ({names}). Review it, then accept again.")
+        return version
 
     async def after_accept(self, paths: Collection[str]) -> None:
         """Starts the hooks after changes to these files were accepted, when the user has answered about new ones."""

@@ -88,6 +88,9 @@ class HooksWorkspace:
         proposed = await self._commands.tools().propose_changes(changes, self.roots, call)
         return Proposed(proposed.report, proposed.paths)
 
+    def publish(self) -> None:
+        self._publish(None)
+
     def emit(self, event: Event) -> None:
         self._publish(replace(event, run_id=self._run_id()))
 

@@ -67,19 +67,20 @@ async def accept(
     the confirmed ones are accepted.
 
     Args:
-        seen_version: the version of the edits that the user saw. None: nothing is compared.
+        seen_version: the version of the edits that the user saw. None: nothing is compared, apart from what hooks saw.
         overwrite_user_lines: whether proposed lines replace lines that the user also changed (a conflict).
 
     Raises:
         Stale: the target changed after `seen_version`; nothing was done.
         RequestRefused: a hook of the user refused it, or changed what is proposed; nothing was accepted.
     """
-    await review.before_accept(target_paths(review.files, target))
+    seen_by_hooks = await review.before_accept(target_paths(review.files, target))
     async with review.turn():
         await review.files.observe_closely(target_paths(review.files, target))
         await asyncio.to_thread(ask_git_in, review.files.roots.paths)  # decides what is protected
         review.publish()
-        selections, outcomes = resolve_target(review.files, target, seen_version)
+        seen = seen_by_hooks if seen_version is None else seen_version
+        selections, outcomes = resolve_target(review.files, target, seen)
         why = review.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
         others = [selection for selection in selections if selection.seen.path not in why]

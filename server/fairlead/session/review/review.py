@@ -19,7 +19,8 @@ class Review:
     Args:
         publish: is called after each turn.
         protected: returns the proposals that need a separate confirmation: the reason for each, by its current path.
-        before_accept: runs the hooks before changes to these files are accepted. Raises RequestRefused to prevent it.
+        before_accept: runs the hooks before changes to these files are accepted. Returns the version of the proposals
+            that they saw; None: there are no hooks. Raises RequestRefused to prevent the accept.
         after_accept: starts the hooks after changes to these files were accepted.
     """
 
@@ -31,7 +32,7 @@ class Review:
         gate: Gate,
         publish: Callable[[], None],
         protected: Callable[[], Mapping[str, str]],
-        before_accept: Callable[[Collection[Path]], Awaitable[None]],
+        before_accept: Callable[[Collection[Path]], Awaitable[int | None]],
         after_accept: Callable[[Collection[str]], Awaitable[None]],
     ) -> None:
         self.files = files
