@@ -79,7 +79,7 @@ async def test_l16_a_stop_gives_each_of_the_calls_that_run_together_its_result()
 
 
 async def test_l16_a_stop_leaves_those_their_results_that_have_ended() -> None:
-    """docs/faults.md F-ATTACK-10: although the first call of the answer still runs."""
+    """docs/faults.md 266: although the first call of the answer still runs."""
     events, results, slow = list[Event](), list[Result](), Meeting(together=2)
     calls = [Call("1", "read", {}), Call("2", "search", {}), Call("3", "none", {})]
     running = asyncio.ensure_future(dispatcher(events, slow, Meeting("search")).run_all(calls, results))

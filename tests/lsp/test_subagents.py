@@ -417,7 +417,7 @@ async def test_hooks_see_what_subagents_do(connect: Callable[..., Client], works
 
 @pytest.mark.parametrize(("price", "model"), [({}, "m-1"), ({"inputPrice": 1, "outputPrice": 1}, "m-2")])
 async def test_a_model_without_a_price_does_not_escape_the_cost_limit(workspace: Path, price: Json, model: str) -> None:
-    """docs/faults.md F-ATTACK-8: an agent in a file asks the model that it names only if its cost counts."""
+    """docs/faults.md 264: an agent in a file asks the model that it names only if its cost counts."""
     (workspace / ".claude/agents").mkdir(parents=True)
     (workspace / ".claude/agents/writer.md").write_text("---\nmodel: m-2\n---\nWrite well.\n")
     scripts: Script = {
@@ -440,7 +440,7 @@ async def test_a_model_without_a_price_does_not_escape_the_cost_limit(workspace:
 async def test_the_user_reads_of_a_hook_that_failed_in_a_subagent_first(
     connect: Callable[..., Client], workspace: Path, home: Path
 ) -> None:
-    """docs/faults.md F-ATTACK-13: in the page of the subagent, and in the conversation when it fails there too."""
+    """docs/faults.md 269: in the page of the subagent, and in the conversation when it fails there too."""
     (home / ".config/fairlead").mkdir(parents=True)
     hook = {"matcher": "Read", "hooks": [{"type": "command", "command": "echo broken >&2; exit 1"}]}
     (home / ".config/fairlead/hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [hook]}}))
@@ -465,7 +465,7 @@ async def test_the_user_reads_of_a_hook_that_failed_in_a_subagent_first(
 async def test_a_kill_while_a_hook_is_due_loses_nothing(
     connect: Callable[..., Client], workspace: Path, tmp_path: Path
 ) -> None:
-    """docs/faults.md F-ATTACK-7: what the call before the hook has proposed in a subagent is proposed."""
+    """docs/faults.md 263: what the call before the hook has proposed in a subagent is proposed."""
     write_agent(workspace)
     hook = {"matcher": "Write", "hooks": [{"type": "command", "command": "true"}]}
     (workspace / ".claude/settings.json").write_text(json.dumps({"hooks": {"PostToolUse": [hook]}}))

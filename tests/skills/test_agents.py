@@ -24,7 +24,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape["about"] for shape in SHAPES])
 def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, Any], tmp_path: Path) -> None:
-    """docs/faults.md F-ATTACK-1, F-ATTACK-2: also those whose headers are odd or take long."""
+    """docs/faults.md 257, 258: also those whose headers are odd or take long."""
     path = write(tmp_path / "ws", shape["path"], shape["text"])
     found = find_skills([tmp_path / "ws"], tmp_path / "home")
     if "problem" in shape:

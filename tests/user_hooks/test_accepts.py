@@ -60,7 +60,7 @@ async def test_what_a_hook_changes_before_an_accept_is_seen_first(
 async def test_only_the_files_that_a_hook_has_seen_are_accepted_next(
     workspace: Path, define: Define, replay: Replay
 ) -> None:
-    """docs/faults.md F-ATTACK-6: after it has changed one file, it is asked about another one all the same."""
+    """docs/faults.md 262: after it has changed one file, it is asked about another one all the same."""
     define(BeforeAccept="grep -q b.txt && { echo 'Not b.txt.' >&2; exit 2; }; echo license >> a.txt")
     settings = replay({"calls": [write("a.txt", "a\n"), write("b.txt", "b\n")]}, {"text": "."})
     async with Client(workspace, settings=settings, answers=ALLOW) as client:
@@ -76,7 +76,7 @@ async def test_only_the_files_that_a_hook_has_seen_are_accepted_next(
 async def test_what_changes_while_a_hook_decides_is_not_accepted(
     workspace: Path, define: Define, replay: Replay
 ) -> None:
-    """docs/faults.md F-ATTACK-12: also if the client does not say which version the user saw."""
+    """docs/faults.md 268: also if the client does not say which version the user saw."""
     define(BeforeAccept="true")
     settings = replay({"calls": [write("a.txt", "a\n")]}, {"text": "."})
 

@@ -76,7 +76,7 @@ async def test_what_is_proposed_for_a_script_has_no_effect(workspace: Path, defi
 async def test_what_is_proposed_for_a_script_behind_a_link_has_no_effect(
     workspace: Path, define: Define, replay: Replay, command: str
 ) -> None:
-    """docs/faults.md F-ATTACK-11: the agent edits the file to which a link leads that the hook names."""
+    """docs/faults.md 267: the agent edits the file to which a link leads that the hook names."""
     guard, link = workspace / "scripts/guard", workspace / ".claude/hooks/guard.sh"
     for path in (guard, link):
         path.parent.mkdir(parents=True)

@@ -31,7 +31,7 @@ def write(folder: Path, files: dict[str, str], home: Path) -> None:
 async def test_an_attack(
     case: dict[str, Any], workspace: Path, home: Path, define: Callable[..., None], connect: Callable[..., Client]
 ) -> None:
-    """docs/faults.md 238 to 242, 244, 245 and F-ATTACK-4: nothing changes without a review, and no work is lost."""
+    """docs/faults.md 238 to 242, 244, 245 and 260: nothing changes without a review, and no work is lost."""
     write(home, case.get("own", {}), home)
     write(workspace, {"b.txt": "user\n", **case.get("files", {})}, home)
     for name, target in case.get("links", {}).items():

@@ -33,7 +33,7 @@ VALUES = st.recursive(
 @pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of other systems")
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape["about"])
 def test_files_of_other_projects(shape: dict[str, Any], tmp_path: Path) -> None:
-    """docs/faults.md F-ATTACK-3: all that Fairlead knows is used, and the rest is reported with its file and line."""
+    """docs/faults.md 259: all that Fairlead knows is used, and the rest is reported with its file and line."""
     path = tmp_path / shape["path"]
     path.parent.mkdir(parents=True)
     path.write_text(shape["text"])

@@ -165,7 +165,7 @@ async def test_a_hook_changes_the_input(workspace: Path, define: Define, connect
 
 
 async def test_a_hook_can_change_a_long_input(workspace: Path, define: Define, connect: Connect) -> None:
-    """docs/faults.md F-ATTACK-5: all of it is used, and the model reads the beginning."""
+    """docs/faults.md 261: all of it is used, and the model reads the beginning."""
     answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"content": "long\n" * 20_000}}}
     (workspace / "answer.json").write_text(json.dumps(answer))
     define(PreToolUse=("Write", "cat answer.json"))

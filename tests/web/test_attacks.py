@@ -173,7 +173,7 @@ async def test_a_stop_ends_the_program_that_reads_a_page() -> None:
 
 
 async def test_few_pages_are_read_at_the_same_time() -> None:
-    """docs/faults.md F-ATTACK-9: pages that subagents fetch at once share the memory that reading may take."""
+    """docs/faults.md 265: pages that subagents fetch at once share the memory that reading may take."""
     async with site() as server:
         urls = [f"/{number}" for number in range(5)]
         server.pages.update({url: Page(b"<p>Hello." * 10_000) for url in urls})
@@ -189,7 +189,17 @@ async def test_few_pages_are_read_at_the_same_time() -> None:
 
 def readers() -> list[psutil.Process]:
     """The processes of this one that read pages."""
-    return [each for each in psutil.Process().children() if any("fairlead.web.page" in part for part in each.cmdline())]
+    return [
+        each for each in psutil.Process().children() if any("fairlead.web.page" in part for part in arguments(each))
+    ]
+
+
+def arguments(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty if it has ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:  # or a zombie
+        return []
 
 
 def page_of(attack: Attack) -> Page:
