@@ -240,6 +240,8 @@ def requests() -> Iterator[Golden]:
         "commands": [{"id": "審查", "name": "審查", "about": ""}],
     }
     yield _answers("hosted.result", wire.HOSTED_AGENTS, hosted)
+    yield _asks("hosted.install.params", wire.INSTALL_AGENT, {"agent": "mine"})
+    yield _answers("hosted.install.result", wire.INSTALL_AGENT, hosted)
     yield _answers("hosted.option.result", wire.SET_AGENT_OPTION, hosted)
     said = "There is no model “模型-1”."
     unknown = convert.error(

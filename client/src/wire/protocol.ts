@@ -54,6 +54,7 @@ export const method = {
   chooseModel: "agent/models/choose",
   tryModel: "agent/models/try",
   hostedAgents: "agent/hosted",
+  installAgent: "agent/hosted/install",
   setAgentOption: "agent/hosted/option",
   skillsList: "agent/skills/list",
   skillsPage: "agent/skills/page",
@@ -1005,6 +1006,10 @@ export interface HostedAgentsParams {
   readonly sessionId?: string;
 }
 
+export interface InstallAgentParams {
+  readonly agent: string;
+}
+
 export interface AgentOptionParams {
   readonly sessionId: string;
   /** The `id` of one of `options`. */
@@ -1432,6 +1437,7 @@ export interface ClientRequests {
   readonly "agent/models/choose": { params: ChooseModelParams; result: ChosenModel };
   readonly "agent/models/try": { params: TryModelParams; result: TryResult };
   readonly "agent/hosted": { params: HostedAgentsParams; result: HostedAgents };
+  readonly "agent/hosted/install": { params: InstallAgentParams; result: HostedAgents };
   readonly "agent/hosted/option": { params: AgentOptionParams; result: HostedAgents };
   readonly "agent/skills/list": { params: SkillsParams; result: Skills };
   readonly "agent/skills/page": { params: NoParams; result: PageResult };

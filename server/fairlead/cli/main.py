@@ -49,6 +49,7 @@ commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
   fairlead models       list the models that you can choose
   fairlead review       decide on the proposals of a saved session; needs no key
+  fairlead agents       agents of others, such as Claude Code, that can do a task
   fairlead mcp          tool servers for the agent, and Fairlead as one for others
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
@@ -132,7 +133,7 @@ SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
-WITH_OWN_PARSERS = ("mcp", "review")
+WITH_OWN_PARSERS = ("agents", "mcp", "review")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -200,6 +201,10 @@ def _run_command(
 
 def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, StartServer], Coroutine[Any, Any, int]]:
     """A command that reads its own arguments. It is imported only when it is used, as the others start faster so."""
+    if name == "agents":
+        from fairlead.cli.agents import run_agents  # noqa: PLC0415
+
+        return run_agents
     if name == "mcp":
         from fairlead.cli.mcp import run_mcp  # noqa: PLC0415
 
@@ -256,7 +261,10 @@ def _parser() -> argparse.ArgumentParser:
     add_config(run)
     _add_endpoint(run)
     run.add_argument(
-        "--agent", metavar="NAME", default="", help="an agent in a file that does the task, as .claude/agents/NAME.md"
+        "--agent",
+        metavar="NAME",
+        default="",
+        help="who does the task: an agent in a file, such as .claude/agents/NAME.md, or one of `fairlead agents`",
     )
     run.add_argument(
         "--small-model", metavar="NAME", default="", help="another model of the endpoint, for summaries and the title"

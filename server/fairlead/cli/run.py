@@ -207,7 +207,7 @@ class Run:
             task = {
                 "prompt": prompt,
                 "context": await self._mentioned(prompt),
-                **({"agent": self._options.agent} if self._options.agent else {}),
+                **await self._agent(),
             }
         if self._options.max_cost:
             task["needsPrice"] = True
@@ -226,6 +226,20 @@ class Run:
             await self._review(finished=result["stopReason"] == "end_turn")
         finally:
             await self._files.save_record(self._session_id)
+
+    async def _agent(self) -> dict[str, str]:
+        """Who does the task: an agent in a file, or an agent of another maker."""
+        name = self._options.agent
+        if not name:
+            return {}
+        files: states.SkillsWire = await self._client.request(wire.SKILLS_LIST, {"sessionId": self._session_id})
+        hosted: states.HostedAgentsWire = await self._client.request(wire.HOSTED_AGENTS, {})
+        is_hosted = name in (each["name"] for each in hosted["agents"])
+        return (
+            {"hosted": name}
+            if is_hosted and name not in (each["name"] for each in files["agents"])
+            else {"agent": name}
+        )
 
     async def _mentioned(self, prompt: str) -> list[FileItem | ResourceItem]:
         """The files and resources that the prompt mentions."""

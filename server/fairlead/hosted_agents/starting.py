@@ -92,6 +92,22 @@ def find_program(definition: AgentDefinition, context: AgentsContext) -> Path | 
     return Path(os.path.abspath(found)) if found is not None else None
 
 
+async def install_packages(definition: AgentDefinition, context: AgentsContext) -> Path:
+    """Installs the packages of an agent, outside of the sandbox. Returns its program.
+
+    Raises:
+        ToolError: it has none, or they cannot be installed.
+    """
+    package = package_of(definition)
+    if package is None:
+        raise AgentFailed("Fairlead does not know its packages")
+    await install(package, context.package_folder(package))
+    program = await asyncio.to_thread(find_program, definition, context)
+    if program is None:
+        raise AgentFailed(f"the package {package.specs[0]} has no program {package.program}")
+    return program
+
+
 def sign_in_of(
     definition: AgentDefinition, context: AgentsContext, workspace: Path
 ) -> tuple[Sequence[str], Mapping[str, str]] | None:
@@ -199,10 +215,7 @@ class AgentStarter:
             command = shlex.join(package.install_command(folder))
             action = InstallAgent(definition.title, command, folder)
             await self._workspace.gate.check(action, reasons=[INSTALLS, NO_SCRIPTS])
-            await install(package, folder)
-            program = await asyncio.to_thread(find_program, definition, self._context)
-        if program is None:
-            raise AgentFailed(f"The package {package.specs[0]} has no program {package.program}.")
+            program = await install_packages(definition, self._context)
         return [str(program), *package.arguments], [ShownFolder(folder)]
 
     async def _start_box(

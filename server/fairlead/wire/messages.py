@@ -44,6 +44,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.CHOOSE_MODEL: (params.ChooseModelParams, states.ChosenModelWire),
     wire.TRY_MODEL: (params.TryModelParams, wire.TryResult),
     wire.HOSTED_AGENTS: (params.HostedAgentsParams, states.HostedAgentsWire),
+    wire.INSTALL_AGENT: (params.InstallAgentParams, states.HostedAgentsWire),
     wire.SET_AGENT_OPTION: (params.AgentOptionParams, states.HostedAgentsWire),
     wire.SKILLS_LIST: (params.SkillsParams, states.SkillsWire),
     wire.SKILLS_PAGE: (params.NoParams, wire.PageResult),

@@ -494,6 +494,10 @@ class HostedAgentsParams(TypedDict):
     """Without it, no agent runs, so none has options and commands."""
 
 
+class InstallAgentParams(TypedDict):
+    agent: str
+
+
 class AgentOptionParams(TypedDict):
     sessionId: str
     option: str

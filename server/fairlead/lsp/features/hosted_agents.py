@@ -3,13 +3,14 @@
 import asyncio
 from pathlib import Path
 
+from fairlead.errors import ToolError
 from fairlead.hosted_agents.agents import OWN_AGENT, AgentError, HostedAgents
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.starting import AgentsContext, find_program, sign_in_of
+from fairlead.hosted_agents.starting import AgentsContext, find_program, install_packages, sign_in_of
 from fairlead.hosted_agents.updates import Choice, Option
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused
-from fairlead.wire.params import AgentOptionParams, HostedAgentsParams
+from fairlead.wire.params import AgentOptionParams, HostedAgentsParams, InstallAgentParams
 from fairlead.wire.states import AgentChoiceWire, AgentOptionWire, HostedAgentsWire, HostedAgentWire
 
 
@@ -18,6 +19,18 @@ async def list_agents(server: AgentServer, params: HostedAgentsParams) -> Hosted
     session_id = params.get("sessionId")
     hosted = (await server.sessions.get(session_id)).hosted if session_id else None
     return await _agents(server, hosted)
+
+
+async def install_agent(server: AgentServer, params: InstallAgentParams) -> HostedAgentsWire:
+    """`agent/hosted/install`: installs the packages of an agent, at the user's request."""
+    definition = server.context.hosted_agents().get(params["agent"])
+    if definition is None:
+        raise RequestRefused(f"There is no agent “{params['agent']}”.")
+    try:
+        await install_packages(definition, server.context.agents)
+    except ToolError as error:
+        raise RequestRefused(f"{definition.title} cannot be installed: {error}") from error
+    return await _agents(server, None)
 
 
 async def set_option(server: AgentServer, params: AgentOptionParams) -> HostedAgentsWire:

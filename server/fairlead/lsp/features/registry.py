@@ -62,6 +62,7 @@ REQUESTS: dict[str, Handler] = {
     wire.CHOOSE_MODEL: models.choose_model,
     wire.TRY_MODEL: models.try_model,
     wire.HOSTED_AGENTS: hosted_agents.list_agents,
+    wire.INSTALL_AGENT: hosted_agents.install_agent,
     wire.SET_AGENT_OPTION: hosted_agents.set_option,
     wire.SKILLS_LIST: skills.list_skills,
     wire.SKILLS_PAGE: skills.page,
