@@ -39,3 +39,13 @@ editorTest("/skills shows all of them, and what is wrong with a file", async ({ 
   await preview.waitFor();
   await picture(page, "skills-page");
 });
+
+editorTest("the problem of a file is shown in the file until it is gone", async ({ page }) => {
+  await page.openFile("broken.prompt.md");
+  await page.until("the squiggle", () => page.page.locator(".squiggly-error").count());
+  await picture(page, "skills-problem");
+  await page.editorFocus();
+  await page.press("Control+End");
+  await page.insertText("Fix it.");
+  await page.until("no squiggle", async () => (await page.page.locator(".squiggly-error").count()) === 0);
+});
