@@ -1,11 +1,13 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `toolServers`, `animation`, `walkthrough` or `icon`.
+// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `subagents`, `hooks`, `agents`, `toolServers`, `animation`,
+// `walkthrough` or `icon`.
 
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pythonEnvironment, root, venvProgram } from "./process.mjs";
+import { AGENTS, HOOKS, hookTurns, OWN_HOOKS, subagentTurns } from "./picture-scenes.mjs";
 import { say } from "./progress.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
@@ -13,19 +15,25 @@ import { ensureWheels, wheelsDir } from "./wheels.mjs";
 const folder = path.join(root, "docs", "pictures");
 const example = path.join(root, "server/fairlead/example");
 const SIZE = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
+const ALL = "stills,models,subagents,hooks,agents,toolServers,animation,walkthrough,icon";
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
-  const { only } = parseArgs({
-    options: { only: { type: "string", default: "stills,models,toolServers,animation,walkthrough,icon" } },
-  }).values;
+  const { only } = parseArgs({ options: { only: { type: "string", default: ALL } } }).values;
   await waitForAll(ensurePython(), ensureNode());
   await runOrThrow(process.execPath, [path.join(root, "scripts/build.mjs")]);
   const { closeBrowser } = await import("../tests/editor/host/page.mjs");
   fs.mkdirSync(folder, { recursive: true });
   const wanted = only.split(",");
-  for (const theme of wanted.includes("stills") ? ["dark", "light"] : []) await takeStills(theme);
-  for (const theme of wanted.includes("models") ? ["dark", "light"] : []) await takeModels(theme);
+  const stills = {
+    stills: takeStills,
+    models: takeModels,
+    subagents: takeSubagents,
+    hooks: takeHooks,
+    agents: takeAgents,
+  };
+  for (const [name, takeThem] of Object.entries(stills))
+    for (const theme of wanted.includes(name) ? ["dark", "light"] : []) await takeThem(theme);
   if (wanted.includes("toolServers")) await takeToolServers();
   if (wanted.includes("animation")) await takeAnimation();
   if (wanted.includes("walkthrough")) await shrinkForWalkthrough();
@@ -34,8 +42,17 @@ await main(async () => {
   return 0;
 });
 
-/** Opens VS Code on the example with the recording in the file `replay`. */
-async function open(theme, replay, size, settings = {}) {
+/**
+ * Opens VS Code with the recording in the file `replay` on the example, or on a workspace with these files. Then opens
+ * `file`, if it is given.
+ */
+async function open(
+  theme,
+  replay,
+  size,
+  settings = {},
+  { workspace = path.join(example, "workspace"), file = "hello.py" } = {},
+) {
   const { openAgent } = await import("../tests/editor/agent.mjs");
   const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
   const editor = await openAgent({
@@ -43,19 +60,26 @@ async function open(theme, replay, size, settings = {}) {
     fonts: await pictureFonts(),
     name: "pictures",
     theme,
-    workspace: path.join(example, "workspace"),
+    workspace,
     settings: { ...PICTURE_SETTINGS, "fairlead.replay": replay, ...settings },
   });
-  await editor.page.openFile("hello.py");
+  if (file) await editor.page.openFile(file);
   await editor.page.showContainer("Fairlead");
   await editor.page.page.mouse.move(600, 540); // nothing is highlighted there
   return editor;
 }
 
+/** Returns a function that takes a still picture of a page in this theme. */
+function taker(theme) {
+  return async (page, name) => {
+    await page.screenshot(path.join(folder, `${name}-${theme}.png`));
+    say(`  ${name}-${theme}.png`);
+  };
+}
+
 async function takeStills(theme) {
   const { conversationSays, recording, plan, runTask } = await import("../tests/editor/agent.mjs");
-  const take = (page, name) =>
-    page.screenshot(path.join(folder, `${name}-${theme}.png`)).then(() => say(`  ${name}-${theme}.png`));
+  const take = taker(theme);
 
   const editor = await open(theme, await slowRecording(), SIZE);
   const { page } = editor;
@@ -111,8 +135,83 @@ async function takeModels(theme) {
   await page.runCommand("Agent: Choose Model...");
   await page.page.locator(".quick-input-list .monaco-list-row", { hasText: "qwen3-coder:30b" }).waitFor();
   await page.page.mouse.move(600, 700);
-  await page.screenshot(path.join(folder, `models-${theme}.png`));
+  await taker(theme)(page, "models");
   await close();
+}
+
+/** Takes the pictures of two subagents at work, and of what one of them changed. */
+async function takeSubagents(theme) {
+  const { conversationSays, plan, runTask } = await import("../tests/editor/agent.mjs");
+  const take = taker(theme);
+  const { page, close } = await open(
+    theme,
+    await replayOf(subagentTurns({ plan })),
+    SIZE,
+    {},
+    { workspace: AGENTS, file: "" },
+  );
+  await runTask(page, "Test part_of_day, and describe the program in a README");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  await conversationSays(page, ["Explore: Find who calls part_of_day", "tester: Cover each part of the day"]);
+  await page.showContainer("Fairlead");
+  await page.rows("Plan", (rows) => rows.filter(({ description }) => description.includes("working")).length === 2);
+  await page.webview().locator("summary", { hasText: "tester: Cover" }).click();
+  await conversationSays(page, ["Read test_hello.py"]);
+  await page.page.mouse.move(600, 700);
+  await take(page, "subagents-working");
+  await page.webview().locator("summary", { hasText: "tester: Cover" }).click();
+  await conversationSays(page, ["The README is next."], 60_000);
+  await page.webview().locator("summary", { hasText: "tester: Cover" }).click();
+  await page.webview().locator(".change", { hasText: "part_of_day" }).first().waitFor();
+  await page.page.mouse.move(600, 700);
+  await take(page, "subagents-report");
+  await close();
+}
+
+/** Takes the pictures of the page of hooks, and of what a hook changed. */
+async function takeHooks(theme) {
+  const { conversationSays, edit, plan, runTask } = await import("../tests/editor/agent.mjs");
+  const take = taker(theme);
+  const replay = await replayOf(hookTurns({ edit, plan }));
+  const { code, page, close } = await open(theme, replay, SIZE, {}, { workspace: HOOKS, file: "" });
+  const own = path.join(code.home, ".config/fairlead/hooks.json");
+  fs.mkdirSync(path.dirname(own), { recursive: true });
+  fs.writeFileSync(own, JSON.stringify(OWN_HOOKS));
+  await page.runCommand("Agent: Show Hooks");
+  await page.webview().locator("h2", { hasText: "Your own hooks" }).waitFor();
+  await take(page, "hooks-page");
+  fs.rmSync(own); // it would run at the end of the task
+  await runTask(page, "Round the total to cents");
+  await page.runCommand("Agent: Show Conversation in Editor");
+  await page.webview().locator(".card button", { hasText: "Allow" }).first().click();
+  await conversationSays(page, ["is rounded to cents"]);
+  await page.webview().locator("summary", { hasText: "Hook PostToolUse" }).click();
+  await page.webview().locator(".change", { hasText: "PRICES" }).first().waitFor();
+  await page.page.mouse.move(600, 700);
+  await take(page, "hooks-change");
+  await close();
+}
+
+/** Takes the picture of the list of modes with agents in files. */
+async function takeAgents(theme) {
+  const replay = await replayOf({ turns: [{ text: "Done." }] });
+  const { page, close } = await open(theme, replay, SIZE, {}, { workspace: AGENTS });
+  await page.runCommand("Agent: Show Conversation");
+  const mode = page.webview().locator("select.mode");
+  await mode.locator("option", { hasText: "translator" }).waitFor({ state: "attached" });
+  await mode.click();
+  await page.page.mouse.move(600, 540);
+  await taker(theme)(page, "agents");
+  await page.press("Escape");
+  await close();
+}
+
+/** Writes a recording and returns its path. */
+async function replayOf(content) {
+  const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
+  const file = temporaryFile("picture.replay.yaml");
+  fs.writeFileSync(file, JSON.stringify({ replay: 1, ...content }));
+  return file;
 }
 
 /** Takes the picture of what a tool server from npm has proposed, from the journey of `npm run looks`. */

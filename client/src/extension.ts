@@ -7,7 +7,7 @@ import { NoticeActions } from "./features/questions/noticeActions";
 import { Approvals } from "./features/questions/approvals";
 import { Conversation } from "./features/conversation/conversation";
 import { Offers } from "./context/offers";
-import type { ServerOffer } from "./wire/protocolStates";
+import type { ServerOffer, Skill } from "./wire/protocolStates";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
 import { ReviewCursor } from "./features/review/cursor";
@@ -112,7 +112,8 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   const skills = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).skills);
   const offers = (): Promise<readonly ServerOffer[]> => serverOffers.soon(store.active?.id);
-  const prompts = new Prompts(context.workspaceState, offers, () => {
+  const usableSkills = (): Promise<readonly Skill[]> => skills.of(store.active?.id);
+  const prompts = new Prompts(context.workspaceState, offers, usableSkills, () => {
     warm();
     conversation.cancelFocus();
   });
@@ -148,7 +149,7 @@ export function activate(context: vscode.ExtensionContext): void {
     store,
     features,
     () => serverOffers.of(store.active?.id),
-    () => skills.of(store.active?.id),
+    usableSkills,
   );
   const agentFiles = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).agents);
   const shownId = (): string | undefined => store.active?.id;
@@ -406,7 +407,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(offerExampleTask),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void restoreSessions(context, agent, store)),
     registerHelp(),
-    registerTaskDocuments(offers),
+    registerTaskDocuments(offers, usableSkills),
     watchEditors(),
     watchTerminals(),
   );

@@ -6,7 +6,8 @@ import { cardsOf, cardView, objectIds, type Card } from "../src/features/convers
 import { EntryFeed, PAGE_SIZE } from "../src/features/conversation/entryFeed";
 import { parseIntention, type CardView } from "../src/features/conversation/messages";
 import { entriesWith, recallable } from "../src/features/conversation/navigation";
-import { isSlashBeginning, parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
+import { isSlashBeginning } from "../src/context/completions";
+import { parseSent, slashCompletions } from "../src/features/conversation/slashCommands";
 import { Cards } from "../src/features/conversation/webview/cards";
 import { stateView } from "../src/features/conversation/stateView";
 import { exampleTasks } from "../src/features/conversation/exampleTasks";

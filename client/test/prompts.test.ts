@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptedPrompt, promptChoices } from "../src/features/sessions/promptChoices";
+import { skillCompletions } from "../src/context/completions";
+import { acceptedPrompt, completedText, promptChoices } from "../src/features/sessions/promptChoices";
 
 const earlier = ["Fix the tests", "Add a\nheading"];
 
@@ -44,4 +45,35 @@ test("whichever row VS Code selected before, Enter runs the text in the box or n
       }
     }
   }
+});
+
+test("a / lists the skills for the user, and Enter completes one until its name is complete", () => {
+  const skill = {
+    kind: "skill",
+    description: "Greets.",
+    hint: "<name>",
+    uri: "",
+    isForModel: true,
+    isFromWorkspace: true,
+  } as const;
+  const skills = [
+    { ...skill, name: "greet", isForUser: true },
+    { ...skill, name: "grow", isForUser: false },
+  ];
+  const choices = (typed: string) => promptChoices(typed, [], skillCompletions(typed, skills));
+  assert.deepEqual(
+    choices("/g").map(({ label, description }) => [label, description]),
+    [
+      ["/greet", "<name> · Greets."],
+      ["Run", "/g"],
+    ],
+  );
+  assert.equal(completedText("/g", choices("/g")[0], choices("/g")), "/greet ");
+  assert.equal(completedText("/g", choices("/g")[1], choices("/g")), undefined);
+  assert.equal(acceptedPrompt("/greet", choices("/greet")[0]), "/greet");
+  for (const typed of ["/greet Ada", "Say /g", "/x", "g"])
+    assert.deepEqual(
+      choices(typed).map(({ label }) => label),
+      [typed],
+    );
 });

@@ -34,8 +34,12 @@ editorTest("an agent in a file is among the modes, and does the task", async ({ 
   const mode = page.webview().locator("select.mode");
   await mode.locator("option", { hasText: "reviewer" }).waitFor({ state: "attached" });
   assert.deepEqual(await mode.locator("option").allTextContents(), ["Agent", "Plan", "Ask", "reviewer", "writer"]);
+  const about = await mode.locator("option").evaluateAll((options) => options.map(({ title }) => title));
+  assert.deepEqual([about[0], about[3]], ["do the task", "Reviews."]);
   await mode.selectOption("agent:reviewer");
+  await mode.click();
   await picture(page, "agents-mode");
+  await page.press("Escape");
   await page.webview().locator("textarea").fill("Look at it.");
   await page.webview().locator("textarea").press("Enter");
   await conversationSays(page, ["I only review."]);

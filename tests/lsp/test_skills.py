@@ -142,12 +142,14 @@ async def test_skills_are_listed(workspace: Path, home: Path) -> None:
         assert pdf["description"] == "Fills PDF forms."
         assert pdf["uri"] == (workspace / ".agents/skills/pdf/SKILL.md").as_uri()
         [problem] = listed["problems"]
-        assert problem == f"{home}/.claude/skills/own/SKILL.md: it has no description, so its first line counts as one"
+        own = (home / ".claude/skills/own/SKILL.md").as_uri()
+        text = "it has no description, so its first line counts as one"
+        assert problem == {"uri": own, "line": None, "message": text, "isLeftOut": False}
         session = await client.request("agent/sessions/create", {})
         assert await client.request("agent/skills/list", session) == listed
         page = (await client.request("agent/skills/page", {}))["markdown"]
-        path = workspace / ".agents/skills/pdf/SKILL.md"
-        assert f"## Skills of this workspace\n\n- `/pdf`: Fills PDF forms. (`{path}`)\n" in page
+        assert "## Skills of this workspace\n\n- `/pdf`: Fills PDF forms. (`.agents/skills/pdf/SKILL.md`)\n" in page
+        assert "- `~/.claude/skills/own/SKILL.md`: it has no description" in page
         assert page.index("## Your own skills") < page.index("## Problems") < page.index("it has no description")
     async with Client(workspace, env=env, trusted=False) as client:
         listed = await client.request("agent/skills/list", {})

@@ -38,6 +38,7 @@ from fairlead.skills.skill import Skill
 from fairlead.tool_servers.offers import ListedPrompt, ListedResource, Offer, PromptArgument
 from fairlead.tool_servers.results import Answer
 from fairlead.wire import protocol as wire
+from fairlead.workspace.file_problem import FileProblem
 from protocol.examples import (
     A_CHECK,
     A_USAGE,
@@ -307,7 +308,7 @@ def _skills() -> Iterator[Golden]:
     reviewer = AgentFile(
         "審查", "Reviews 問候.", FOLDER / ".claude" / "agents" / "審查.md", "Review.", is_for_model=False
     )
-    problems = [f"{path}: it has no description, so its first line counts as one"]
+    problems = [FileProblem(path, "its name 翻譯 is not that of its folder, which counts", 2)]
     result = skills(FoundSkills([found], [reviewer], problems))
     yield _answers("skills.list.result", wire.SKILLS_LIST, result)
     yield _asks("skills.page.params", wire.SKILLS_PAGE, {})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.skills.agent_file import ALWAYS, AgentFile, read_agent
-from fairlead.skills.find import AGENT_FOLDERS, find_skills
+from fairlead.skills.find import AGENT_FOLDERS, find_skills, problems_in
 from fairlead.skills.tool_names import OTHERS, OWN, tools_named
 
 SHAPES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("agents.yaml").read_text("utf-8"))
@@ -28,7 +28,8 @@ def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, An
     path = write(tmp_path / "ws", shape["path"], shape["text"])
     found = find_skills([tmp_path / "ws"], tmp_path / "home")
     if "problem" in shape:
-        assert (found.agents, found.problems) == ((), (f"{path}: {shape['problem']}",))
+        assert (found.agents, list(map(str, found.problems))) == ((), [f"{path}{shape['problem']}"])
+        assert list(problems_in(path, shape["text"], [tmp_path / "ws"], tmp_path / "home")) == list(found.problems)
         return
     [agent] = found.agents
     assert agent.name == shape["name"]
@@ -39,7 +40,8 @@ def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, An
     assert [tool for tool in shape.get("may_not", []) if agent.may_use(tool)] == []
     warns = shape.get("warns", [])
     assert len(found.problems) == len(warns)
-    assert all(warning in problem for warning, problem in zip(warns, found.problems, strict=True))
+    assert all(warning in str(problem) for warning, problem in zip(warns, found.problems, strict=True))
+    assert list(problems_in(path, shape["text"], [tmp_path / "ws"], tmp_path / "home")) == list(found.problems)
 
 
 def agent(front_matter: str) -> AgentFile:

@@ -13,11 +13,12 @@ from fairlead.agent.shortening import with_summary
 from fairlead.agent.tool import KEEPS_RESULTS
 from fairlead.errors import ToolError
 from fairlead.messages.parts import Call, Message, Note, Prompt, Result
-from fairlead.skills.find import MAX_DEPTH, FoundSkills, find_skills
+from fairlead.skills.find import MAX_DEPTH, FoundSkills, find_skills, problems_in
 from fairlead.skills.front_matter import MAX_HEADER, read_front_matter
 from fairlead.skills.library import LIST, MAX_LIST_CHARS, SkillLibrary
 from fairlead.skills.skill import Skill, read_skill
 from fairlead.tools.skill import UseSkill
+from fairlead.workspace.file_problem import FileProblem
 from fairlead.workspace.paths import Roots
 
 
@@ -50,40 +51,56 @@ def command(text: str) -> Skill:
         (
             "# Fill forms\nDo it.",
             "Fill forms",
-            ("it has no description, so its first line counts as one",),
+            (": it has no description, so its first line counts as one",),
         ),
         (
             "---\nname: other\ndescription: Fills.\n---\nDo it.",
             "Fills.",
-            ("its name other is not that of its folder, which counts",),
+            ("2: its name other is not that of its folder, which counts",),
         ),
         (
             "---\ndescription: {\n---\nDo it.",
             "Do it.",
             (
-                "line 2: expected the node content, but found '<stream end>'",
-                "it has no description, so its first line counts as one",
+                "2: its fields cannot be read: expected the node content, but found '<stream end>'",
+                ": it has no description, so its first line counts as one",
             ),
         ),
         (
             f"---\ndescription: {'x' * MAX_HEADER}\n---\nDo it.",
             "Do it.",
             (
-                "line 1: its header is longer than 20,000 characters",
-                "it has no description, so its first line counts as one",
+                "1: its fields cannot be read: its header is longer than 20,000 characters",
+                ": it has no description, so its first line counts as one",
             ),
         ),
     ],
 )
 def test_a_skill_is_read_as_leniently_as_by_others(text: str, description: str, warnings: tuple[str, ...]) -> None:
     found = skill(text)
-    assert (found.name, found.description, found.warnings) == ("pdf-forms", description, warnings)
+    assert (found.name, found.description) == ("pdf-forms", description)
+    assert [f"{each.line or ''}: {each.text}" for each in found.warnings] == list(warnings)
     assert found.body.endswith("Do it.")
+
+
+def test_no_field_stands_for_gigabytes() -> None:
+    """docs/faults.md 257: fields that name each other are not read, and the text is."""
+    values = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    fields = ["a0: &a0 [x]", *values, "argument-hint: *a11", "description: Fills."]
+    found = skill("\n".join(["---", *fields, "---", "Do it."]))
+    assert (found.hint, found.body) == ("", "Do it.")
+    assert (found.warnings[0].line, found.warnings[0].text) == (
+        3,
+        "its fields cannot be read: aliases, such as *name, are not read",
+    )
+    assert skill("---\nargument-hint: [file]\n---\nDo it.").hint == "[file]"
 
 
 @pytest.mark.parametrize("text", ["", "---\ndescription: x\n---\n"])
 def test_a_file_without_instructions_is_no_skill(text: str) -> None:
-    assert isinstance(read_skill("skill", Path("/ws/s/SKILL.md"), text, is_from_workspace=True), str)
+    found = read_skill("skill", Path("/ws/s/SKILL.md"), text, is_from_workspace=True)
+    assert isinstance(found, FileProblem)
+    assert found.is_left_out
 
 
 def test_who_may_use_it() -> None:
@@ -170,8 +187,8 @@ def test_what_cannot_be_used_is_reported_with_its_file(tmp_path: Path) -> None:
     found = find_skills([workspace], tmp_path / "nowhere")
     assert found.skills == ()
     assert len(found.problems) == 3
-    assert f"{workspace}/.agents/skills/large/SKILL.md: it is larger than 200,000 bytes" in found.problems
-    assert f"{workspace}/.claude/skills/empty/SKILL.md: it has no instructions" in found.problems
+    assert f"{workspace}/.agents/skills/large/SKILL.md: it is larger than 200,000 bytes" in map(str, found.problems)
+    assert f"{workspace}/.claude/skills/empty/SKILL.md: it has no instructions" in map(str, found.problems)
 
 
 async def test_the_list_for_the_model_has_a_limit(tmp_path: Path) -> None:
@@ -235,7 +252,8 @@ def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, An
     path = write(tmp_path / "ws", shape["path"], shape["text"])
     found = find_skills([tmp_path / "ws"], tmp_path / "home")
     if "problem" in shape:
-        assert (found.skills, found.problems) == ((), (f"{path}: {shape['problem']}",))
+        assert (found.skills, list(map(str, found.problems))) == ((), [f"{path}: {shape['problem']}"])
+        assert list(problems_in(path, shape["text"], [tmp_path / "ws"], tmp_path / "home")) == list(found.problems)
         return
     [read] = found.skills
     assert read.description.startswith(shape["says"])
@@ -243,7 +261,8 @@ def test_the_files_of_other_projects_are_read_or_say_why_not(shape: dict[str, An
     assert (read.is_for_model, read.is_for_user) == (shape.get("for_model", True), shape.get("for_user", True))
     warns = shape.get("warns", [])
     assert len(found.problems) == len(warns)
-    assert all(warning in problem for warning, problem in zip(warns, found.problems, strict=True))
+    assert all(warning in str(problem) for warning, problem in zip(warns, found.problems, strict=True))
+    assert list(problems_in(path, shape["text"], [tmp_path / "ws"], tmp_path / "home")) == list(found.problems)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=[shape["about"] for shape in SHAPES])

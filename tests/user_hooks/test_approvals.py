@@ -152,11 +152,11 @@ async def test_the_page(workspace: Path, home: Path, define: Define, replay: Rep
     async with Client(workspace, settings=settings, answers=answers) as client:
         await client.run()
         page = (await client.request("agent/hooks/page", {}))["markdown"]
-    file = workspace / ".claude/settings.json"
-    assert f"- **Stop**: `{RAN}` You have allowed it. (`{file}`, line 7)" in page
+    assert f"- **Stop**: `{RAN}` You have allowed it. (`.claude/settings.json`, line 7)" in page
     assert "- **PreToolUse** for `Bash|Edit`: `exit 0` **Not allowed yet.** You are asked when it is to run." in page
     assert "- **SubagentStop**: `true` It is your own, so it runs without asking." in page
-    assert f"## Problems\n\n- `{workspace}/.fairlead/hooks.json, line 7: timeout must be a positive number" in page
+    assert "(`~/.config/fairlead/hooks.json`, line 1)" in page
+    assert "## Problems\n\n- `.fairlead/hooks.json`, line 7: timeout must be a positive number" in page
 
 
 async def test_without_a_sandbox_hooks_ask_as_commands_do(workspace: Path, define: Define, replay: Replay) -> None:

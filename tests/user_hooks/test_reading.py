@@ -43,7 +43,7 @@ def test_files_of_other_projects(shape: dict[str, Any], tmp_path: Path) -> None:
     assert all(hook.folder == tmp_path and hook.file == path and hook.needs_approval for hook in found.hooks)
     for expected, reasons in (
         (shape.get("unsupported", []), [each.reason for each in found.unsupported]),
-        (shape.get("warns", []), found.warnings),
+        (shape.get("warns", []), list(map(str, found.problems))),
     ):
         assert len(reasons) == len(expected), reasons
         for reason, part in zip(reasons, expected, strict=True):

@@ -1,14 +1,14 @@
 // The completions of a mention at the end of a text: keywords, files, folders and resources of tool servers, the best
-// match first. Pure.
+// match first. And those of the skill or command that a text begins with. Pure.
 
 import { t } from "@vscode/l10n";
 import { lineText } from "../ui/shownText";
-import type { ServerOffer } from "../wire/protocolStates";
+import type { ServerOffer, Skill } from "../wire/protocolStates";
 import { KEYWORDS, pathMention, unfinishedMention, type Keyword } from "./mentions";
 
 export interface Completion {
-  readonly kind: "keyword" | "file" | "folder" | "resource";
-  /** The mention, such as `#src/a.ts`. */
+  readonly kind: "keyword" | "file" | "folder" | "resource" | "skill";
+  /** The mention, such as `#src/a.ts`, or the `/` with the name of a skill or a command. */
   readonly mention: string;
   readonly description: string;
   /** Whether exactly this was typed, apart from a `/` at the end. */
@@ -45,11 +45,28 @@ export function completionsAt(text: string, available: Mentionable): Completion[
   return [...found, ...pathCompletions(mention.typed, available)].slice(0, MAX_COMPLETIONS);
 }
 
+/** Whether a text is a `/` and the beginning of a name. */
+export const isSlashBeginning = (text: string): boolean => /^\/\S*$/.test(text);
+
+/** Returns the skills and commands for the user that such a text may begin with; none for any other text. */
+export function skillCompletions(text: string, skills: readonly Skill[]): Completion[] {
+  if (!isSlashBeginning(text)) return [];
+  return skills
+    .filter(({ name, isForUser }) => isForUser && `/${name}`.startsWith(text))
+    .map(({ name, hint, description }) => ({
+      kind: "skill",
+      mention: `/${name}`,
+      description: lineText([hint, description].filter(Boolean).join(" · ")),
+      isExact: `/${name}` === text,
+    }));
+}
+
 /**
- * Completes the mention at the end of a text, or appends it if there is none. Adds a space, so that the user can type
- * the next word.
+ * Completes the mention at the end of a text, or appends it if there is none. A skill or a command replaces the text. Adds
+ * a space, so that the user can type the next word.
  */
 export function applyCompletion(text: string, completion: Completion): string {
+  if (completion.kind === "skill") return `${completion.mention} `;
   const start = unfinishedMention(text)?.start ?? text.length;
   return `${text.slice(0, start)}${completion.mention} `;
 }

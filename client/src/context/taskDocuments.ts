@@ -1,11 +1,19 @@
-// Mentions in the document of a multi-line task: VS Code completes them, and inserts one for each file that is dropped.
+// Mentions in the document of a multi-line task: VS Code completes them, and inserts one for each file that is dropped. It
+// also completes the skill that the task begins with.
 
 import * as vscode from "vscode";
-import { applyCompletion, completionsAt, type Completion, type Mentionable } from "./completions";
+import {
+  applyCompletion,
+  completionsAt,
+  isSlashBeginning,
+  skillCompletions,
+  type Completion,
+  type Mentionable,
+} from "./completions";
 import { mentionableAtEachKey, mentionsOf } from "./contextItems";
 import { completionItem } from "../ui/show";
 import { unfinishedMention, urisIn } from "./mentions";
-import type { ServerOffer } from "../wire/protocolStates";
+import type { ServerOffer, Skill } from "../wire/protocolStates";
 
 const SELECTOR = { language: "fairlead-task" };
 const URI_LIST = "text/uri-list";
@@ -14,13 +22,17 @@ const KINDS: Record<Completion["kind"], vscode.CompletionItemKind> = {
   file: vscode.CompletionItemKind.File,
   folder: vscode.CompletionItemKind.Folder,
   resource: vscode.CompletionItemKind.Reference,
+  skill: vscode.CompletionItemKind.Function,
 };
 
-/** `offers` returns what the tool servers offer. */
-export function registerTaskDocuments(offers: () => Promise<readonly ServerOffer[]>): vscode.Disposable {
+/** `offers` returns what the tool servers offer, `skills` the skills and commands. */
+export function registerTaskDocuments(
+  offers: () => Promise<readonly ServerOffer[]>,
+  skills: () => Promise<readonly Skill[]>,
+): vscode.Disposable {
   const mentionable = mentionableAtEachKey(offers);
   const provideCompletionItems: vscode.CompletionItemProvider["provideCompletionItems"] = (document, position) =>
-    completionItems(document, position, mentionable);
+    completionItems(document, position, mentionable, skills);
   return vscode.Disposable.from(
     vscode.languages.registerCompletionItemProvider(SELECTOR, { provideCompletionItems }, "#", "/"),
     vscode.languages.registerDocumentDropEditProvider(SELECTOR, {
@@ -39,18 +51,21 @@ async function completionItems(
   document: vscode.TextDocument,
   position: vscode.Position,
   mentionable: () => Promise<Mentionable>,
+  skills: () => Promise<readonly Skill[]>,
 ): Promise<vscode.CompletionList | undefined> {
   const line = document.lineAt(position).text.slice(0, position.character);
-  const mention = unfinishedMention(line);
-  if (!mention) return undefined;
-  const range = new vscode.Range(position.with({ character: mention.start }), position);
-  const items = completionsAt(line, await mentionable()).map((completion, index) => {
+  const isSkill = position.line === 0 && isSlashBeginning(line);
+  const start = isSkill ? 0 : unfinishedMention(line)?.start;
+  if (start === undefined) return undefined;
+  const range = new vscode.Range(position.with({ character: start }), position);
+  const found = isSkill ? skillCompletions(line, await skills()) : completionsAt(line, await mentionable());
+  const items = found.map((completion, index) => {
     const { mention: label, description } = completion;
     const item = completionItem({ label, description }, KINDS[completion.kind]);
     item.range = range;
-    item.insertText = applyCompletion(line, completion).slice(mention.start);
+    item.insertText = applyCompletion(line, completion).slice(start);
     // otherwise, VS Code would filter and sort by its own rules
-    item.filterText = line.slice(mention.start);
+    item.filterText = line.slice(start);
     item.sortText = String(index).padStart(3, "0");
     return item;
   });

@@ -507,12 +507,24 @@ export interface AgentFile {
   readonly isFromWorkspace: boolean;
 }
 
+/** What is wrong with a file that the user wrote for the agent. */
+export interface FileProblem {
+  /** The file. */
+  readonly uri: string;
+  /** Where, from 0. `null`: it concerns the file as a whole. */
+  readonly line: number | null;
+  /** What is wrong, for a line that begins with the file. */
+  readonly message: string;
+  /** Nothing in the file is used because of it. */
+  readonly isLeftOut: boolean;
+}
+
 /** The skills, commands and agents that can be used, by their names. */
 export interface Skills {
   readonly skills: readonly Skill[];
   readonly agents: readonly AgentFile[];
-  /** What is wrong with files, each with its path and, if there is one, its line. */
-  readonly problems: readonly string[];
+  /** What is wrong with their files. */
+  readonly problems: readonly FileProblem[];
 }
 
 /** The tool servers of a session. */

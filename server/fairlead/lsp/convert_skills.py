@@ -4,6 +4,7 @@ from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import FoundSkills
 from fairlead.skills.skill import Skill
 from fairlead.wire import states
+from fairlead.workspace.file_problem import FileProblem
 
 
 def skills(found: FoundSkills) -> states.SkillsWire:
@@ -11,7 +12,7 @@ def skills(found: FoundSkills) -> states.SkillsWire:
     return {
         "skills": list(map(_skill, found.skills)),
         "agents": list(map(_agent, found.agents)),
-        "problems": list(found.problems),
+        "problems": list(map(_problem, found.problems)),
     }
 
 
@@ -36,4 +37,13 @@ def _agent(agent: AgentFile) -> states.AgentFileWire:
         "isForModel": agent.is_for_model,
         "isForUser": agent.is_for_user,
         "isFromWorkspace": agent.is_from_workspace,
+    }
+
+
+def _problem(problem: FileProblem) -> states.FileProblemWire:
+    return {
+        "uri": problem.path.as_uri(),
+        "line": None if problem.line is None else problem.line - 1,
+        "message": problem.text,
+        "isLeftOut": problem.is_left_out,
     }

@@ -15,6 +15,7 @@ from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
 from fairlead.lsp.editor_diagnostics import EditorDiagnostics
+from fairlead.lsp.file_problems import FileProblems
 from fairlead.lsp.initialization import Initialization, read_storage
 from fairlead.lsp.lenses import Lenses
 from fairlead.lsp.progress import Progress
@@ -46,6 +47,7 @@ class AgentServer:
             EditorProvider(self.protocol, self.documents) if capabilities.editor else None,
         )
         self.context, self.sessions = self.app.context, self.app.sessions
+        self.file_problems = FileProblems(self.protocol, self.documents, self.context)
         if capabilities.sign_ins:
             self.context.server_secrets.on_change = self._send_secret
         self.protocol.flush_notifications = self.sessions.flush

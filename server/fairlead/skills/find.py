@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fairlead.skills.agent_file import AgentFile, read_agent
-from fairlead.skills.skill import Kind, Skill, read_skill
+from fairlead.skills.skill import Skill, read_skill
 from fairlead.workspace.disk import decode, read_bytes
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.file_problem import FileProblem
 
 SKILL_FOLDERS = (".agents/skills", ".fairlead/skills", ".claude/skills", ".github/skills")
 """Below a folder of the workspace, and below the home. The first of two skills with the same name counts."""
@@ -29,7 +30,7 @@ class _Named(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def warnings(self) -> tuple[str, ...]: ...
+    def warnings(self) -> tuple[FileProblem, ...]: ...
 
 
 _T = TypeVar("_T", bound=_Named)
@@ -37,7 +38,16 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class _Read(Protocol[_T_co]):
-    def __call__(self, path: Path, text: str, *, is_from_workspace: bool) -> _T_co | str: ...
+    def __call__(self, path: Path, text: str, *, is_from_workspace: bool) -> _T_co | FileProblem: ...
+
+
+_Kind = tuple[str, Sequence[str], _Read[_T]]
+"""What it is called, the folders with its files, and what reads one."""
+_SKILLS: tuple[_Kind[Skill], ...] = (
+    ("skill", SKILL_FOLDERS, partial(read_skill, "skill")),
+    ("command", COMMAND_FOLDERS, partial(read_skill, "command")),
+)
+_AGENTS: tuple[_Kind[AgentFile], ...] = (("agent", AGENT_FOLDERS, read_agent),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +57,8 @@ class FoundSkills:
     skills: Sequence[Skill] = ()
     """Also the commands."""
     agents: Sequence[AgentFile] = ()
-    problems: Sequence[str] = ()
-    """What is wrong with files, each with its path."""
+    problems: Sequence[FileProblem] = ()
+    """What is wrong with the files."""
 
     def named(self, name: str) -> Skill | None:
         """The skill or the command with this name."""
@@ -66,14 +76,14 @@ def find_skills(workspace: Sequence[Path], home: Path) -> FoundSkills:
     Args:
         workspace: its folders, in order; empty if it is not trusted. No link in them is followed.
     """
-    problems: list[str] = []
+    problems: list[FileProblem] = []
     search = _Search([(root, True) for root in workspace] + [(home, False)], problems)
     skills: dict[str, Skill] = {}
-    kinds: tuple[tuple[Kind, Sequence[str]], ...] = (("skill", SKILL_FOLDERS), ("command", COMMAND_FOLDERS))
-    for kind, folders in kinds:
-        search.add(skills, kind, folders, partial(read_skill, kind))
+    for kind, folders, read in _SKILLS:
+        search.add(skills, kind, folders, read)
     agents: dict[str, AgentFile] = {}
-    search.add(agents, "agent", AGENT_FOLDERS, read_agent)
+    for kind, folders, read in _AGENTS:
+        search.add(agents, kind, folders, read)
     return FoundSkills(tuple(map(_where_it_is, _by_name(skills))), _by_name(agents), tuple(problems))
 
 
@@ -81,6 +91,31 @@ def _where_it_is(skill: Skill) -> Skill:
     """A skill of the user's own with the path to which links lead: in the sandbox, its files are only there."""
     folder = None if skill.is_from_workspace else skill.folder
     return skill if folder is None else replace(skill, path=Path(os.path.realpath(folder), skill.path.name))
+
+
+def problems_in(path: Path, text: str, workspace: Sequence[Path], home: Path) -> Sequence[FileProblem]:
+    """What is wrong with the text of a file, if it is where skills, commands and agents are looked for.
+
+    Args:
+        workspace: as for `find_skills`.
+    """
+    for root, is_from_workspace in (*((root, True) for root in workspace), (home, False)):
+        for kind, folders, read in (*_SKILLS, *_AGENTS):
+            if not any(_is_file_of(kind, path, root / folder) for folder in folders):
+                continue
+            too_large = _too_large(path, text.encode("utf-8", "surrogatepass"))
+            found = too_large or read(path, text, is_from_workspace=is_from_workspace)
+            return (found,) if isinstance(found, FileProblem) else found.warnings
+    return ()
+
+
+def _is_file_of(kind: str, path: Path, folder: Path) -> bool:
+    """Whether a path in a folder, or below it, is that of a file of this kind."""
+    if not path.is_relative_to(folder):
+        return False
+    *folders, name = path.relative_to(folder).parts or ("",)
+    is_named_so = name == SKILL_FILE and folders != [] if kind == "skill" else name.endswith(".md")
+    return is_named_so and len(folders) <= MAX_DEPTH
 
 
 def _by_name(found: dict[str, _T]) -> tuple[_T, ...]:
@@ -92,10 +127,10 @@ class _Search:
 
     Args:
         roots: the folders in which the search begins, each with whether it is the workspace's.
-        problems: gets what is wrong with files, each with its path.
+        problems: gets what is wrong with the files.
     """
 
-    def __init__(self, roots: Sequence[tuple[Path, bool]], problems: list[str]) -> None:
+    def __init__(self, roots: Sequence[tuple[Path, bool]], problems: list[FileProblem]) -> None:
         self._roots, self._problems = roots, problems
         self._left = MAX_FOLDERS
 
@@ -104,17 +139,17 @@ class _Search:
 
         Args:
             found: by name.
-            read: returns a text if a file describes nothing.
+            read: returns a problem if a file describes nothing.
         """
         for root, is_workspace in self._roots:
             for folder in folders:
                 for path in self._files(kind, root / folder, follows=not is_workspace):
-                    text, problem = _text(path, root if is_workspace else None)
-                    each = problem if problem else read(path, text, is_from_workspace=is_workspace)
-                    if isinstance(each, str):
-                        self._problems.append(f"{path}: {each}")
+                    text = _text(path, root if is_workspace else None)
+                    each = text if isinstance(text, FileProblem) else read(path, text, is_from_workspace=is_workspace)
+                    if isinstance(each, FileProblem):
+                        self._problems.append(each)
                     elif len(found) < MAX_FOUND and found.setdefault(each.name, each) is each:
-                        self._problems += (f"{path}: {warning}" for warning in each.warnings)
+                        self._problems += each.warnings
 
     def _files(self, kind: str, folder: Path, *, follows: bool, depth: int = 0) -> Iterator[Path]:
         """The files of a kind in a folder and below it, in the order of their paths.
@@ -147,8 +182,8 @@ def _is_folder(entry: os.DirEntry[str], follows: bool) -> bool:
         return False
 
 
-def _text(path: Path, root: Path | None) -> tuple[str, str]:
-    """The text of a file, and why it cannot be used; one of them is empty.
+def _text(path: Path, root: Path | None) -> str | FileProblem:
+    """The text of a file, or why it cannot be used.
 
     Args:
         root: a folder that no link may leave; None: links are followed.
@@ -156,9 +191,13 @@ def _text(path: Path, root: Path | None) -> tuple[str, str]:
     try:
         data = read_bytes(path, root)
         if data is None:
-            return "", "it is gone"
-        if len(data) > MAX_BYTES:
-            return "", f"it is larger than {MAX_BYTES:,} bytes"
-        return decode(data, path.name).text, ""
+            return FileProblem(path, "it is gone", is_left_out=True)
+        return _too_large(path, data) or decode(data, path.name).text
     except WorkspaceError as error:
-        return "", str(error)
+        return FileProblem(path, str(error), is_left_out=True)
+
+
+def _too_large(path: Path, data: bytes) -> FileProblem | None:
+    if len(data) <= MAX_BYTES:
+        return None
+    return FileProblem(path, f"it is larger than {MAX_BYTES:,} bytes", is_left_out=True)

@@ -1,7 +1,7 @@
 """Reads the YAML at the beginning of a Markdown file, as leniently as other agents do."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# PyYAML's stubs leave the types of many methods open
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# PyYAML's stubs leave the types of many results open
 
 import json
 import re
@@ -48,7 +48,11 @@ class FrontMatter:
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: str = ""
     problem: str = ""
-    """Why the fields cannot be read, with the line; empty if they can."""
+    """Why the fields cannot be read; empty if they can."""
+    problem_line: int = 1
+    """Where, from 1."""
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Where each field begins, from 1."""
 
     def text(self, name: str) -> str:
         """The text of a field on one line; empty if it has none."""
@@ -72,27 +76,50 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter(body="\n".join(lines).strip())
     end = next((number for number, line in enumerate(lines[1:], 1) if _FENCE.fullmatch(line)), None)
     if end is None:
-        return FrontMatter(body="\n".join(lines).strip(), problem="line 1: the --- at its beginning has no end")
+        return FrontMatter(body="\n".join(lines).strip(), problem="the --- at its beginning has no end")
     header, body = lines[1:end], "\n".join(lines[end + 1 :]).strip()
     if sum(map(len, header)) > MAX_HEADER:
-        return FrontMatter(body=body, problem=f"line 1: its header is longer than {MAX_HEADER:,} characters")
+        return FrontMatter(body=body, problem=f"its header is longer than {MAX_HEADER:,} characters")
     try:
-        given = _load(header)
+        given, lines_of_fields = _load(header)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return FrontMatter(body=body, problem=_reason(error))
+        problem, line = _reason(error)
+        return FrontMatter(body=body, problem=problem, problem_line=line)
     if given is None:
         return FrontMatter(body=body)
     if not is_object(given):
-        return FrontMatter(body=body, problem="line 2: the text between the --- has no fields")
-    return FrontMatter({str(name): value for name, value in given.items()}, body)
+        return FrontMatter(body=body, problem="the text between the --- has no fields", problem_line=2)
+    return FrontMatter({str(name): value for name, value in given.items()}, body, lines=lines_of_fields)
 
 
-def _load(header: list[str]) -> Any:
+def _load(header: list[str]) -> tuple[Any, dict[str, int]]:
+    """What YAML says, and where its fields begin."""
     try:
-        return yaml.load("\n".join(header), _Loader)
-    except yaml.YAMLError:
-        # such as `description: Use it when: ...`, which others write and YAML does not allow
-        return yaml.load("\n".join(map(_quoted, header)), _Loader)
+        return _load_yaml("\n".join(header))
+    except yaml.YAMLError as error:
+        try:
+            # such as `description: Use it when: ...`, which others write and YAML does not allow
+            return _load_yaml("\n".join(map(_quoted, header)))
+        except yaml.YAMLError:
+            raise error from None  # about what the user wrote
+
+
+def _load_yaml(text: str) -> tuple[Any, dict[str, int]]:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None, {}
+        names = [name for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        lines = {str(name.value): _line(name.start_mark) for name in names}
+        return loader.construct_document(node), lines
+    finally:
+        loader.dispose()
+
+
+def _line(mark: Any) -> int:
+    """The line in the file of a place in its fields, which begin in the second line."""
+    return mark.line + 2
 
 
 def _quoted(line: str) -> str:
@@ -100,7 +127,8 @@ def _quoted(line: str) -> str:
     return f"{found[1]}: {json.dumps(found[2])}" if found else line
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception) -> tuple[str, int]:
+    """Why the fields cannot be read, and the line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
-    return f"line {mark.line + 2 if mark is not None else 2}: {' '.join(str(problem).split())}"
+    return " ".join(str(problem).split()), 2 if mark is None else _line(mark)

@@ -3,12 +3,13 @@
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from fairlead.display import without_invisible
 from fairlead.skills.front_matter import FrontMatter, read_front_matter
+from fairlead.workspace.file_problem import FileProblem
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -35,8 +36,8 @@ class Skill:
     """Whether the model may use it without being asked to."""
     is_for_user: bool = True
     is_from_workspace: bool = True
-    warnings: tuple[str, ...] = ()
-    """What is wrong with its file, each with the line if there is one."""
+    warnings: tuple[FileProblem, ...] = ()
+    """What is wrong with its file."""
 
     @property
     def folder(self) -> Path | None:
@@ -67,24 +68,25 @@ class Skill:
         return text if is_used or not given else f"{text}\n\nArguments: {given}"
 
 
-def read_skill(kind: Kind, path: Path, text: str, *, is_from_workspace: bool) -> Skill | str:
-    """The skill in a file; a text that says why there is none.
+def read_skill(kind: Kind, path: Path, text: str, *, is_from_workspace: bool) -> Skill | FileProblem:
+    """The skill in a file, or why there is none.
 
     Args:
         path: `NAME/SKILL.md`, or `NAME.md` or `NAME.prompt.md` for a command.
     """
     found = read_front_matter(text)
     if not found.body:
-        return found.problem or "it has no instructions"
-    warnings = [found.problem] if found.problem else []
+        return without_body(path, found)
+    warnings = problems_of_fields(path, found)
     name = _name(kind, path, found, warnings)
     if name is None:
-        return "its name cannot be typed after a /"
+        return FileProblem(path, "its name cannot be typed after a /", is_left_out=True)
     description = found.text("description") or first_line(found.body)
     if not found.text("description") and kind == "skill":
-        warnings.append("it has no description, so its first line counts as one")
+        warnings.append(FileProblem(path, "it has no description, so its first line counts as one"))
     if len(description) > MAX_DESCRIPTION:
-        warnings.append(f"its description is longer than {MAX_DESCRIPTION:,} characters, and is cut")
+        text = f"its description is longer than {MAX_DESCRIPTION:,} characters, and is cut"
+        warnings.append(FileProblem(path, text, found.lines.get("description")))
     more = found.text("when_to_use")
     return Skill(
         kind,
@@ -100,15 +102,29 @@ def read_skill(kind: Kind, path: Path, text: str, *, is_from_workspace: bool) ->
     )
 
 
-def _name(kind: Kind, path: Path, found: FrontMatter, warnings: list[str]) -> str | None:
+def _name(kind: Kind, path: Path, found: FrontMatter, warnings: list[FileProblem]) -> str | None:
     """What the file is called, which counts more than what it says; None if that is no name."""
     given = found.text("name")
     own = path.parent.name if kind == "skill" else path.name.removesuffix(".md").removesuffix(".prompt")
     if kind == "skill" and given and given != own:
-        warnings.append(f"its name {given[:MAX_NAME]} is not that of its folder, which counts")
+        text = f"its name {given[:MAX_NAME]} is not that of its folder, which counts"
+        warnings.append(FileProblem(path, text, found.lines.get("name")))
     if kind == "skill" and not (_NAME.fullmatch(own) and len(own) <= MAX_NAME):
-        warnings.append("the name of its folder should have only a-z, 0-9 and -")
+        warnings.append(FileProblem(path, "the name of its folder should have only a-z, 0-9 and -"))
     return command_name(own)
+
+
+def without_body(path: Path, found: FrontMatter) -> FileProblem:
+    """Why there is nothing in a file without instructions."""
+    [problem] = problems_of_fields(path, found) or [FileProblem(path, "it has no instructions")]
+    return replace(problem, is_left_out=True)
+
+
+def problems_of_fields(path: Path, found: FrontMatter) -> list[FileProblem]:
+    """Why the fields of a file cannot be read; empty if they can."""
+    if not found.problem:
+        return []
+    return [FileProblem(path, f"its fields cannot be read: {found.problem}", found.problem_line)]
 
 
 def command_name(text: str) -> str | None:

@@ -1,5 +1,6 @@
 """Finds the user's hooks in their files. The files are read again when they have changed on disk."""
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from fairlead.user_hooks.located_json import read_located
 from fairlead.user_hooks.read_hooks import FileHooks, read_hooks
 from fairlead.workspace.disk import read_bytes
 from fairlead.workspace.errors import WorkspaceError
+from fairlead.workspace.file_problem import FileProblem
 
 WORKSPACE_FILES = (".claude/settings.json", ".claude/settings.local.json", ".fairlead/hooks.json")
 WORKSPACE_FOLDER = ".github/hooks"
@@ -27,10 +29,8 @@ class FoundHooks:
 
     hooks: Sequence[UserHook] = ()
     unsupported: Sequence[UnsupportedHook] = ()
-    warnings: Sequence[str] = ()
-    """What is wrong in the files, each with the file and the line."""
-    unreadable: Sequence[str] = ()
-    """The files that cannot be read, each with the reason."""
+    problems: Sequence[FileProblem] = ()
+    """What is wrong with the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,14 @@ class HookFiles:
         Args:
             workspace: its folders, in order; empty if it is not trusted. No link in them is followed.
         """
-        of_workspace = {path: folder for folder in workspace for path in _workspace_files(folder)}
+        of_workspace = _of_workspace(workspace)
         own = [home / name for name in OWN_FILES if home / name not in of_workspace]
         read = [self._of(path, None, path.name != _OWN_NAME or _is_in(path, workspace)) for path in own]
         read += [self._of(path, folder, False) for path, folder in of_workspace.items()]
         return FoundHooks(
             [hook for each in read for hook in each.hooks],
             [hook for each in read for hook in each.unsupported],
-            [warning for each in read for warning in each.warnings],
-            [each.unreadable for each in read if each.unreadable],
+            [problem for each in read for problem in each.problems],
         )
 
     def _of(self, path: Path, folder: Path | None, is_of_other_program: bool) -> FileHooks:
@@ -79,8 +78,28 @@ class HookFiles:
         return known.found
 
 
+def problems_in(path: Path, text: str, workspace: Sequence[Path], home: Path) -> Sequence[FileProblem]:
+    """What is wrong with the text of a file, if hooks are read from it.
+
+    Args:
+        workspace: as for `HookFiles.find`.
+    """
+    if path.suffix != ".json":
+        return ()
+    own: dict[Path, Path | None] = {home / name: None for name in OWN_FILES}
+    folders = own | _of_workspace(workspace)
+    if path not in folders:
+        return ()
+    return _read_data(text.encode("utf-8", "surrogatepass"), path, folders[path], is_of_other_program=False).problems
+
+
 def _is_in(path: Path, workspace: Sequence[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in workspace)
+
+
+def _of_workspace(workspace: Sequence[Path]) -> dict[Path, Path]:
+    """The files with hooks in the folders of a workspace, each with its folder."""
+    return {path: folder for folder in workspace for path in _workspace_files(folder)}
 
 
 def _workspace_files(folder: Path) -> Iterator[Path]:
@@ -95,11 +114,21 @@ def _workspace_files(folder: Path) -> Iterator[Path]:
 def _read_file(path: Path, folder: Path | None, is_of_other_program: bool) -> FileHooks:
     try:
         data = read_bytes(path, folder)
-        if data is None:
-            return FileHooks()
+    except WorkspaceError as error:
+        return _unreadable(path, error)
+    return FileHooks() if data is None else _read_data(data, path, folder, is_of_other_program=is_of_other_program)
+
+
+def _read_data(data: bytes, path: Path, folder: Path | None, *, is_of_other_program: bool) -> FileHooks:
+    try:
         if len(data) > _MAX_BYTES:
             raise ValueError(f"it is larger than {_MAX_BYTES:,} bytes")
         value = read_located(data.decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError, WorkspaceError) as error:
-        return FileHooks(unreadable=f"{path} cannot be read: {error}")
+    except (ValueError, RecursionError) as error:
+        return _unreadable(path, error)
     return read_hooks(value, path, folder, is_of_other_program=is_of_other_program)
+
+
+def _unreadable(path: Path, error: Exception) -> FileHooks:
+    reason, line = (error.msg, error.lineno) if isinstance(error, json.JSONDecodeError) else (str(error), None)
+    return FileHooks(problems=[FileProblem(path, f"it cannot be read: {reason}", line, is_left_out=True)])

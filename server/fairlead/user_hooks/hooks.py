@@ -24,6 +24,7 @@ from fairlead.user_hooks.run_hook import Ended, project_of, run_hook
 from fairlead.user_hooks.scripts import Scripts, scripts_of
 from fairlead.user_hooks.verdict import NOTHING, Verdict, combined, verdict_of
 from fairlead.user_hooks.workspace import Workspace
+from fairlead.workspace.file_problem import FileProblem
 from fairlead.workspace.paths import Roots
 
 STAYS_ALLOWED = Sentence("If you allow it, it runs each time, until its definition or its scripts change.")
@@ -89,9 +90,9 @@ class UserHooks:
         return any(hook.event == event for hook in self._find().hooks)
 
     @property
-    def unreadable(self) -> Sequence[str]:
-        """The files of hooks that cannot be read, each with the reason."""
-        return self._find().unreadable
+    def unreadable(self) -> Sequence[FileProblem]:
+        """Why files of hooks are left out."""
+        return [problem for problem in self._find().problems if problem.is_left_out]
 
     async def run(self, happening: Happening) -> HooksResult:
         """Runs the hooks of an event at the same time, as far as the user allows them, and proposes what they change.

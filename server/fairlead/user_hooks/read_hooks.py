@@ -14,6 +14,7 @@ from fairlead.user_hooks.definition import MAX_SECONDS, SECONDS, UnsupportedHook
 from fairlead.user_hooks.events import event_of
 from fairlead.user_hooks.located_json import line_of
 from fairlead.user_hooks.matcher import check_matcher
+from fairlead.workspace.file_problem import FileProblem
 
 MAX_HOOKS = 100
 """How many hooks of a file are used."""
@@ -30,10 +31,8 @@ class FileHooks:
 
     hooks: list[UserHook] = field(default_factory=list[UserHook])
     unsupported: list[UnsupportedHook] = field(default_factory=list[UnsupportedHook])
-    warnings: list[str] = field(default_factory=list[str])
-    """What is wrong in it, each with the file and the line."""
-    unreadable: str = ""
-    """Why none of its hooks is used, with the file; empty if they are."""
+    problems: list[FileProblem] = field(default_factory=list[FileProblem])
+    """What is wrong with it."""
 
 
 def read_hooks(value: Any, file: Path, folder: Path | None, *, is_of_other_program: bool = False) -> FileHooks:
@@ -59,7 +58,7 @@ class _Reader:
     found: FileHooks = field(default_factory=FileHooks)
 
     def warn(self, line: int, problem: str) -> None:
-        self.found.warnings.append(f"{self.file}, line {line}: {problem}")
+        self.found.problems.append(FileProblem(self.file, problem, line))
 
     def read_event(self, name: str, entries: Any, line: int) -> None:
         """Reads what is defined for an event: groups with a matcher and hooks, or hooks."""

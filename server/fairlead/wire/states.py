@@ -526,13 +526,26 @@ class AgentFileWire(TypedDict):
     """As in `SkillWire`."""
 
 
+class FileProblemWire(TypedDict):
+    """What is wrong with a file that the user wrote for the agent."""
+
+    uri: str
+    """The file."""
+    line: int | None
+    """Where, from 0. `null`: it concerns the file as a whole."""
+    message: str
+    """What is wrong, for a line that begins with the file."""
+    isLeftOut: bool
+    """Nothing in the file is used because of it."""
+
+
 class SkillsWire(TypedDict):
     """The skills, commands and agents that can be used, by their names."""
 
     skills: list[SkillWire]
     agents: list[AgentFileWire]
-    problems: list[str]
-    """What is wrong with files, each with its path and, if there is one, its line."""
+    problems: list[FileProblemWire]
+    """What is wrong with their files."""
 
 
 class ToolServersWire(TypedDict):

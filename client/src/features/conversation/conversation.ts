@@ -155,7 +155,8 @@ export class Conversation implements vscode.Disposable {
       return;
     }
     const panel = vscode.window.createWebviewPanel(EDITOR, t("Conversation"), vscode.ViewColumn.Active);
-    panel.iconPath = vscode.Uri.joinPath(this.extension, "client", "media", "agent.svg");
+    const icon = (name: string): vscode.Uri => vscode.Uri.joinPath(this.extension, "client", "media", name);
+    panel.iconPath = { light: icon("agent.svg"), dark: icon("agent-dark.svg") };
     this.attachEditor(panel);
   }
 

@@ -4,8 +4,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AgentView, ChipView, CompletionView } from "./messages";
-import { isSlashBeginning, slashCompletions } from "./slashCommands";
-import { applyCompletion, completionsAt, type Mentionable } from "../../context/completions";
+import { slashCompletions } from "./slashCommands";
+import { applyCompletion, completionsAt, isSlashBeginning, type Mentionable } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
 import type { Offers } from "../../context/offers";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";

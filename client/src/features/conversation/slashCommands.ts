@@ -86,11 +86,8 @@ export function parseSent(text: string, offers: readonly ServerOffer[], skills: 
 const takesNoText = (command: string): string =>
   t("/{0} takes no text. To send this as a task, begin it with another word.", command);
 
-/** Whether a text is a `/` and the beginning of a command's name. */
-export const isSlashBeginning = (text: string): boolean => /^\/\S*$/.test(text);
-
 /**
- * Returns the completions of such a beginning. `offers` are those of the tool servers. A prompt that begins with the name
+ * Returns the completions of a `/` and the beginning of a command's name. `offers` are those of the tool servers. A prompt that begins with the name
  * of one of the `skills` uses it; the server of the agent sees to that.
  */
 export function slashCompletions(

@@ -2,9 +2,9 @@
 
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { completionsAt, type Mentionable } from "../../context/completions";
+import { completionsAt, skillCompletions, type Mentionable } from "../../context/completions";
 import { mentionable } from "../../context/contextItems";
-import type { ServerOffer } from "../../wire/protocolStates";
+import type { ServerOffer, Skill } from "../../wire/protocolStates";
 import { setContextKey } from "../../ui/contextKeys";
 import { pickBox, showRows, type PickTexts } from "../../ui/show";
 import { acceptedPrompt, completedText, promptChoices, type PromptChoice } from "./promptChoices";
@@ -15,13 +15,17 @@ const HISTORY_LIMIT = 50;
 export class Prompts {
   /** The text with which the next box starts: a task that was typed but did not run, or a suggested one. */
   private draft = "";
-  /** Completes the mention at the end of the text in the open box, with the active row of the box. */
+  /** Completes the text in the open box, with the active row of the box. */
   private completeInBox: () => void = () => undefined;
 
-  /** `offers` returns what the tool servers offer. `onOpen` is called when the user is about to type a task. */
+  /**
+   * `offers` returns what the tool servers offer, `skills` the skills and commands. `onOpen` is called when the user is about to
+   * type a task.
+   */
   constructor(
     private readonly memory: vscode.Memento,
     private readonly offers: () => Promise<readonly ServerOffer[]>,
+    private readonly skills: () => Promise<readonly Skill[]>,
     private readonly onOpen: () => void,
   ) {}
 
@@ -37,9 +41,11 @@ export class Prompts {
     pick.buttons = [editorButton];
     pick.value = this.draft;
     let available: Mentionable | undefined;
+    let skills: readonly Skill[] = [];
     let rows: PromptChoice[] = [];
     const updateRows = (): void => {
-      rows = promptChoices(pick.value, this.history, available ? completionsAt(pick.value, available) : []);
+      const mentions = available ? completionsAt(pick.value, available) : [];
+      rows = promptChoices(pick.value, this.history, [...skillCompletions(pick.value, skills), ...mentions]);
       setContextKey(
         "completing",
         rows.some(({ completed }) => completed !== undefined),
@@ -56,10 +62,15 @@ export class Prompts {
       available = await mentionable(this.offers());
       updateRows();
     });
+    const loadSkills = once(async () => {
+      skills = await this.skills();
+      updateRows();
+    });
     const onValue = (): void => {
       this.draft = pick.value;
       updateRows();
       if (/[#@]/.test(pick.value)) void loadMentionable();
+      if (pick.value.startsWith("/")) void loadSkills();
     };
     const completeWith = (chosen: PromptChoice | undefined): boolean => {
       const completed = completedText(pick.value, chosen, rows);
@@ -97,7 +108,7 @@ export class Prompts {
     return prompt === "" ? undefined : prompt;
   }
 
-  /** Completes the mention at the end of the text in the open box. */
+  /** Completes the text in the open box: the mention at its end, or the skill that it begins with. */
   completeMention(): void {
     this.completeInBox();
   }

@@ -1,4 +1,5 @@
-// The rows of the box that asks for a task, and what Enter does: run a prompt, or complete a mention. Pure.
+// The rows of the box that asks for a task, and what Enter does: run a prompt, or complete a mention or the name of a
+// skill. Pure.
 
 import { t } from "@vscode/l10n";
 import { applyCompletion, type Completion } from "../../context/completions";
@@ -20,6 +21,7 @@ const ICONS: Record<Completion["kind"], string> = {
   file: "file",
   folder: "folder",
   resource: "server",
+  skill: "lightbulb",
 };
 
 /**

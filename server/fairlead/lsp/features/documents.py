@@ -38,6 +38,7 @@ def did_save(server: AgentServer, params: Any) -> None:
 def _report(server: AgentServer, path: Path | None) -> None:
     if path is not None:
         server.sessions.on_document_event(path)
+        server.file_problems.update(path)
 
 
 async def text_content(server: AgentServer, params: ContentParams) -> dict[str, str]:

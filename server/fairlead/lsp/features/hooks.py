@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from fairlead.lsp.server import AgentServer
+from fairlead.session.report.file_names import FileNames
 from fairlead.session.report.hooks_page import hooks_page
 from fairlead.user_hooks.hooks import statuses
 from fairlead.wire import protocol as wire
@@ -16,4 +17,4 @@ async def page(server: AgentServer, _: NoParams) -> wire.PageResult:
     folders = context.roots.paths if context.trusted else ()
     found = context.hook_files.find(folders, home)
     known = await asyncio.to_thread(statuses, found, context.allowed_hooks, context.roots, home)
-    return {"markdown": hooks_page(found, known)}
+    return {"markdown": hooks_page(found, known, FileNames(context.roots, home))}

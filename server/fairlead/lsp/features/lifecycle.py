@@ -29,6 +29,7 @@ async def warm(server: AgentServer, params: WarmParams) -> None:
 def trust(server: AgentServer, params: Any) -> None:
     """`agent/trust`: the user trusts the workspace, or no longer does."""
     server.app.trust(read(TrustParams, params, "params")["trusted"])
+    server.file_problems.update_all()
 
 
 def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -44,6 +45,7 @@ def change_folders(server: AgentServer, params: types.DidChangeWorkspaceFoldersP
     if warning:
         server.show_warning(warning)
     server.app.change_folders(removed, added)
+    server.file_problems.update_all()
 
 
 def configuration(server: AgentServer, params: types.DidChangeConfigurationParams) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fairlead.lsp.convert_skills import skills
 from fairlead.lsp.server import AgentServer
+from fairlead.session.report.file_names import FileNames
 from fairlead.session.report.skills_page import skills_page
 from fairlead.skills.find import FoundSkills, find_skills
 from fairlead.wire import protocol as wire
@@ -21,7 +22,7 @@ async def list_skills(server: AgentServer, params: SkillsParams) -> SkillsWire:
 
 async def page(server: AgentServer, _: NoParams) -> wire.PageResult:
     """`agent/skills/page`: what skills and commands there are, and what is wrong with their files."""
-    return {"markdown": skills_page(await _found(server))}
+    return {"markdown": skills_page(await _found(server), FileNames(server.context.roots, Path.home()))}
 
 
 async def _found(server: AgentServer) -> FoundSkills:

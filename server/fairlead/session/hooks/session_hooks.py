@@ -77,7 +77,7 @@ class SessionHooks:
             is_resumed: whether the conversation has messages already.
         """
         for problem in self.hooks.unreadable:
-            self._warn_once(f"The hooks in a file are left out. {end_sentence(problem)}")
+            self._warn_once(f"The hooks in a file are left out. {end_sentence(str(problem))}")
         verdicts: list[tuple[HookEvent, Verdict]] = []
         if not self._has_started:
             self._has_started = True

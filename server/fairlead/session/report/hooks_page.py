@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fairlead.session.report.file_names import FileNames
 from fairlead.session.report.markdown import code_span, plain
 from fairlead.user_hooks.definition import UnsupportedHook, UserHook
 from fairlead.user_hooks.events import EVENTS
@@ -15,18 +16,19 @@ STATES = {
 }
 
 
-def hooks_page(found: FoundHooks, statuses: Sequence[HookStatus]) -> str:
+def hooks_page(found: FoundHooks, statuses: Sequence[HookStatus], names: FileNames) -> str:
     """The page as Markdown."""
     parts = ["# Hooks"]
     of_workspace = [each for each in statuses if each.hook.folder is not None]
-    parts += _section("Hooks of this workspace", [_item(each) for each in of_workspace])
-    parts += _section("Your own hooks", [_item(each) for each in statuses if each.hook.folder is None])
-    parts += _section("Not supported", [_unsupported(each) for each in found.unsupported])
+    own = [each for each in statuses if each.hook.folder is None]
+    parts += _section("Hooks of this workspace", [_item(each, names) for each in of_workspace])
+    parts += _section("Your own hooks", [_item(each, names) for each in own])
+    parts += _section("Not supported", [_unsupported(each, names) for each in found.unsupported])
     if len(parts) == 1:
         files = ", ".join(map(code_span, (*WORKSPACE_FILES, f"{WORKSPACE_FOLDER}/*.json")))
-        own = ", ".join(code_span(f"~/{name}") for name in OWN_FILES)
-        parts.append(f"There are none. They are read from {files} in the workspace, and from {own}.")
-    parts += _section("Problems", [f"- {code_span(warning)}" for warning in (*found.unreadable, *found.warnings)])
+        home = ", ".join(code_span(f"~/{name}") for name in OWN_FILES)
+        parts.append(f"There are none. They are read from {files} in the workspace, and from {home}.")
+    parts += _section("Problems", list(map(names.about, found.problems)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -34,18 +36,20 @@ def _section(title: str, items: Sequence[str]) -> list[str]:
     return [f"## {title}", "\n".join(items)] if items else []
 
 
-def _item(status: HookStatus) -> str:
+def _item(status: HookStatus, names: FileNames) -> str:
     hook = status.hook
     matcher = f" for {code_span(hook.matcher)}" if hook.matcher and EVENTS[hook.event].matched else ""
-    return f"- **{hook.event}**{matcher}: {code_span(_line(hook.command))} {STATES[status.state]} {_place(hook)}"
+    return f"- **{hook.event}**{matcher}: {code_span(_line(hook.command))} {STATES[status.state]} {_place(hook, names)}"
 
 
-def _unsupported(hook: UnsupportedHook) -> str:
-    return f"- {code_span(hook.event)}: {code_span(_line(hook.what) or '-')} {plain(hook.reason)}. {_place(hook)}"
+def _unsupported(hook: UnsupportedHook, names: FileNames) -> str:
+    return (
+        f"- {code_span(hook.event)}: {code_span(_line(hook.what) or '-')} {plain(hook.reason)}. {_place(hook, names)}"
+    )
 
 
-def _place(hook: UserHook | UnsupportedHook) -> str:
-    return f"({code_span(str(hook.file))}, line {hook.line})"
+def _place(hook: UserHook | UnsupportedHook, names: FileNames) -> str:
+    return f"({names.of(hook.file, hook.line)})"
 
 
 def _line(command: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fairlead.session.report.file_names import FileNames
 from fairlead.session.report.markdown import code_span, plain
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import AGENT_FOLDERS, COMMAND_FOLDERS, SKILL_FOLDERS, FoundSkills
@@ -15,28 +16,29 @@ TITLES = {
 }
 
 
-def skills_page(found: FoundSkills) -> str:
+def skills_page(found: FoundSkills, names: FileNames) -> str:
     """The page as Markdown."""
     parts = ["# Skills, commands and agents"]
     for (is_from_workspace, kind), title in TITLES.items():
         some = [each for each in found.skills if (each.is_from_workspace, each.kind) == (is_from_workspace, kind)]
-        parts += _section(title, some)
+        parts += _section(title, some, names)
     for is_from_workspace, title in ((True, "Agents of this workspace"), (False, "Your own agents")):
-        parts += _section(title, [each for each in found.agents if each.is_from_workspace == is_from_workspace])
+        some = [each for each in found.agents if each.is_from_workspace == is_from_workspace]
+        parts += _section(title, some, names)
     if not (found.skills or found.agents):
         folders = ", ".join(map(code_span, (*SKILL_FOLDERS, *COMMAND_FOLDERS, *AGENT_FOLDERS)))
         parts.append(
             f"There are none. They are looked for in these folders of the workspace and of your home: {folders}."
         )
     if found.problems:
-        parts += ["## Problems", "\n".join(f"- {code_span(problem)}" for problem in found.problems)]
+        parts += ["## Problems", "\n".join(map(names.about, found.problems))]
     return "\n\n".join(parts) + "\n"
 
 
-def _section(title: str, found: Sequence[Skill | AgentFile]) -> list[str]:
-    if not found:
-        return []
-    return [f"## {title}", "\n".join(_agent(each) if isinstance(each, AgentFile) else _item(each) for each in found)]
+def _section(title: str, found: Sequence[Skill | AgentFile], names: FileNames) -> list[str]:
+    texts = [_agent(each) if isinstance(each, AgentFile) else _item(each) for each in found]
+    lines = [f"{text} ({names.of(each.path)})" for text, each in zip(texts, found, strict=True)]
+    return [f"## {title}", "\n".join(lines)] if lines else []
 
 
 def _item(skill: Skill) -> str:
@@ -45,7 +47,7 @@ def _item(skill: Skill) -> str:
     hint = f" {plain(skill.hint)}" if skill.hint else ""
     users = "" if skill.is_for_model else " Only you use it." if skill.kind == "skill" else ""
     users = users if skill.is_for_user else " Only the agent uses it."
-    return f"- {name}{hint}: {plain(skill.description)}{users} ({code_span(str(skill.path))})"
+    return f"- {name}{hint}: {plain(skill.description)}{users}"
 
 
 def _agent(agent: AgentFile) -> str:
@@ -54,4 +56,4 @@ def _agent(agent: AgentFile) -> str:
     users = "" if agent.is_for_model else " Only you choose it."
     users = users if agent.is_for_user else " Only the agent gives it work."
     about = f"{plain(agent.description)}{plain(tools + without)}{users}"
-    return f"- {code_span(agent.name)}: {about} ({code_span(str(agent.path))})"
+    return f"- {code_span(agent.name)}: {about}"

@@ -4,14 +4,20 @@ import { t } from "@vscode/l10n";
 import type { AgentView, CardView, ChipView, CompletionView, Intention, PromptView, StateView } from "../messages";
 import { CompletionList } from "./completionList";
 import { aboveTyped } from "../drafts";
-import { isSlashBeginning, parseSent } from "../slashCommands";
+import { parseSent } from "../slashCommands";
 import { button, element } from "./elements";
+import { isSlashBeginning } from "../../../context/completions";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
 import { isOfFile, modeOfAgent, type TaskMode } from "../../../state/taskMode";
 
-const MODES = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") } as const;
+/** The modes, each with its name and what it does. */
+const MODES = {
+  agent: [t("Agent"), t("do the task")],
+  plan: [t("Plan"), t("let the agent only plan the task")],
+  ask: [t("Ask"), t("ask a question; nothing changes")],
+} as const;
 
 /**
  * The state that VS Code saves while the page is hidden. It does not include the typed text: VS Code would save the
@@ -221,12 +227,13 @@ export class Prompt {
 
   /** Draws the modes, and the agents in files below them. The wanted one stays selected if it is among them. */
   private drawModes(agents: readonly AgentView[]): void {
-    const own = Object.entries(MODES).map(([value, label]) => new Option(label, value));
-    const options = agents.map(({ name, description }) => {
-      const option = new Option(name, modeOfAgent(name));
+    const row = (name: string, value: string, description: string): HTMLOptionElement => {
+      const option = new Option(name, value);
       option.title = description;
       return option;
-    });
+    };
+    const own = Object.entries(MODES).map(([value, [name, description]]) => row(name, value, description));
+    const options = agents.map(({ name, description }) => row(name, modeOfAgent(name), description));
     const group = element("optgroup", "", ...options);
     group.label = t("Agents in files");
     this.mode.replaceChildren(...own, ...(options.length > 0 ? [group] : []));
