@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _KEY_HEADERS = (b"x-api-key", b"x-goog-api-key", b"api-key", b"authorization")
 _KEY_PARAMETER = "key"
 _OF_CONNECTION = frozenset(
-    b"connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer "
+    b"connection expect host keep-alive proxy-authorization proxy-connection te trailer "
     b"transfer-encoding upgrade".split()
 )
 _ANSWER_SECONDS = 600.0

@@ -1,6 +1,7 @@
 """Reads the agents of the presets, and those of the user's settings, which may change a preset."""
 
 import json
+import platform
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,8 @@ from fairlead.shell.network import BadService, Service
 
 MAX_AGENTS = 50
 MAX_NAME = 60
+ARCHITECTURE = "arm64" if platform.machine().lower() in ("aarch64", "arm64") else "x64"
+"""What `${arch}` in the name of a package stands for, as in npm."""
 
 
 class _Key(TypedDict):
@@ -95,7 +98,7 @@ def _definition(base: AgentDefinition, given: _Agent, path: str) -> AgentDefinit
     return replace(
         changed,
         title=given.get("title", changed.title),
-        package=tuple(given.get("package", changed.package)),
+        package=tuple(each.replace("${arch}", ARCHITECTURE) for each in given.get("package", changed.package)),
         state=tuple(given["state"].items()) if "state" in given else changed.state,
         variables=tuple({**dict(changed.variables), **_variables(given.get("env", {}), path)}.items()),
         hosts=tuple(_host(text, path) for text in given["hosts"]) if "hosts" in given else changed.hosts,

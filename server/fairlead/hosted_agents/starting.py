@@ -29,7 +29,7 @@ from fairlead.shell.services.packages import Package, install, installed_program
 from fairlead.shell.services.pool import ServicePool
 from fairlead.shell.services.process import named_files
 from fairlead.shell.services.workspace_process import WorkspaceProcess
-from fairlead.workspace.paths import Roots
+from fairlead.workspace.paths import Roots, real_path
 
 MAX_AGENTS = 3
 """How many agents of all sessions run at once. Each takes 100 MB to 800 MB of memory."""
@@ -70,10 +70,10 @@ class AgentsContext:
 
     def state_folder(self, definition: AgentDefinition) -> Path:
         """Where an agent keeps its settings and its sign-in. It is Fairlead's own: never one of the user's."""
-        return self.folder / "state" / definition.name
+        return real_path(self.folder / "state" / definition.name)
 
     def package_folder(self, package: Package) -> Path:
-        return package.folder(self.folder / "packages")
+        return real_path(package.folder(self.folder / "packages"))
 
 
 def package_of(definition: AgentDefinition) -> Package | None:

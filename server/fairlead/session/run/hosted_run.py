@@ -171,7 +171,7 @@ class HostedRun:
         message = (
             said if ending.stop_reason == "end_turn" and said else "\n\n".join(filter(None, (said, ending.message)))
         )
-        return Outcome(ending.stop_reason, message.strip(), Usage(), ending.error, self._cost)
+        return Outcome(ending.stop_reason, message.strip(), self._usage, ending.error, self._cost)
 
     async def _work(self, prompt: Sequence[Part], earlier: str) -> Ending:
         context = self.context

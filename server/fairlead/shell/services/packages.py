@@ -132,9 +132,10 @@ def installed_program(package: Package, folder: Path) -> Path | None:
     if package.runner == "uv":
         return _only(folder / "bin", package.program or _bare(package.specs[0]))
     programs = folder / "node_modules" / ".bin"
-    if package.program:
-        return _only(programs, package.program)
     main = _bare(package.specs[0])
+    if package.program:
+        # a package of one platform may have its program only there
+        return _only(programs, package.program) or _only(folder / "node_modules" / main / "bin", package.program)
     try:
         described = fields_of(json.loads((folder / "node_modules" / main / "package.json").read_text("utf-8")))
     except (OSError, ValueError):
