@@ -174,6 +174,12 @@ class RawClient:
         if result is not None:
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
+    def stop_reading(self) -> None:
+        """Closes the other end of the agent's stdout."""
+        self._reader.cancel()
+        transport: Any = getattr(self.process.stdout, "_transport", None)
+        transport.close()
+
     async def end(self) -> int:
         """Closes stdin. Returns the exit code of the agent, which has sent all that it had to send."""
         assert self.process.stdin is not None

@@ -156,9 +156,9 @@ class AcpAgent:
             raise RequestRefused(OPEN_ALREADY)
         self._opening.add(session_id)
         try:
-            served = self._served(params)
             if session_id in self._sessions:
                 await self._sessions.pop(session_id).close()
+            served = self._served(params)
             await self._opened(served, served.open(session_id))
         finally:
             self._opening.discard(session_id)

@@ -372,3 +372,4 @@ class ServedSession:
             self._turn.cancel()
             await asyncio.wait({self._turn})
         self.app.sessions.close_journals()
+        self.app.sessions.release_journals()
