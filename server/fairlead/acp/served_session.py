@@ -21,6 +21,7 @@ from fairlead.acp.updates import Updates, agent_text
 from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
+from fairlead.app.sign_in_file import SIGN_INS, SignInFile
 from fairlead.sentences import english
 from fairlead.session.errors import RequestRefused
 from fairlead.session.events import SessionEvent
@@ -94,6 +95,10 @@ class ServedSession:
         settings, problems = with_client_servers(place.settings, place.servers)
         warning = self.app.use_settings(settings)
         self._warnings += [*filter(None, [warning]), *problems]
+        if place.storage is not None:
+            sign_ins = SignInFile(place.storage / SIGN_INS)
+            self.app.use_secrets(sign_ins.read())
+            self.app.context.server_secrets.on_change = sign_ins.change
         self.app.prepare()
         self._session: Session | None = None
 
