@@ -202,7 +202,7 @@ class Updates:
             schema.ToolCallStart(
                 session_update="tool_call",
                 tool_call_id=shown,
-                title=plain(f"Check: {inline(shorten(event.command, 120))}"),
+                title=plain(f"Check {inline(shorten(event.command, 120))}"),
                 kind="execute",
                 status="in_progress",
             )
@@ -221,8 +221,8 @@ class Updates:
         self._outputs.pop(shown, None)
         run, without = event.run, event.run.without_changes is not None
         how = f"exit code {run.exit_code}" if run.exit_code is not None else event.ended
-        name = "Check without the changes" if without else "Check"
-        title = plain(f"{name}: {inline(shorten(run.command, 120))} ({how})")
+        name = "Check without the changes:" if without else "Check"
+        title = plain(f"{name} {inline(shorten(run.command, 120))} ({how})")
         # without the changes, it should fail, which proves that they are needed
         self._progress(shown, status="completed" if run.exit_code == 0 or without else "failed", title=title)
 
