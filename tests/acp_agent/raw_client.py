@@ -145,7 +145,7 @@ class RawClient:
     async def _read(self) -> None:
         assert self.process.stdout is not None
         while line := await self.process.stdout.readline():
-            message = json.loads(line)
+            message = json.loads(line.decode("ascii"))
             assert isinstance(message, dict) and line.endswith(b"\n"), line
             self.received.append(message)
             self.transcript.append(message)

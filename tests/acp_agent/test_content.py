@@ -85,13 +85,20 @@ async def test_pictures_reach_the_model(api: FakeApi, workspace: Path, tmp_path:
         api,
         workspace,
         tmp_path,
-        "Look",
         {"type": "image", "mimeType": "image/png", "data": data},
         {"type": "resource", "resource": {**resource, "blob": base64.b64encode(png(3)).decode()}},
     )
     first, second = (picture["source"]["data"] for picture in pictures)
     assert (first, second != data) == (data, True)
     assert "shot.png" in text
+
+
+async def test_a_picture_alone_is_a_prompt(api: FakeApi, workspace: Path, tmp_path: Path) -> None:
+    """The model is told to look at it."""
+    picture = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()}
+    text, pictures = await model_reads(api, workspace, tmp_path, picture)
+    assert text.startswith("See what is attached.")
+    assert len(pictures) == 1
 
 
 @pytest.mark.parametrize(

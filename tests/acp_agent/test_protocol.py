@@ -261,25 +261,29 @@ async def test_big_frames_arrive_whole(agent: Open, workspace: Path) -> None:
         assert "too long to show" in two[0]["content"]["text"]
 
 
-async def test_stdout_has_nothing_but_messages(tmp_path: Path, workspace: Path) -> None:
-    """In ASCII, one object a line, also for names and texts that are not UTF-8. The log goes to stderr."""
+async def test_names_and_texts_that_are_not_utf_8(agent: Open, workspace: Path) -> None:
+    """They arrive with U+FFFD, as each line is JSON in ASCII, which `RawClient` checks. The accept keeps the bytes."""
     name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
-    (workspace / name).write_bytes(b"caf\xe9\n")
+    (workspace / name).write_bytes(b"one\n")
+    (workspace / "a.txt").write_bytes("one ä\n".encode() + b"caf\xe9\n")
+    calls = [{"list_files": {}}, {"read_file": {"path": "caf\ufffd.txt"}}, EDIT]
+    async with agent({"calls": calls}, {"text": "Done."}) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        assert await client.prompt(session, "Look around") == "end_turn"
+        shown = json.dumps(client.calls(), ensure_ascii=False)
+        assert "caf\ufffd.txt" in shown
+        assert (workspace / "a.txt").read_bytes() == "two ä\n".encode() + b"caf\xe9\n"
+
+
+def test_the_help_names_the_protocol() -> None:
+    """Without a client, the command says what it is for."""
     ended = run_plain("acp", "--help")
     assert (ended.code, "Agent Client Protocol" in ended.out) == (0, True)
-    script = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
-        {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": str(workspace), "mcpServers": []}},
-    ]
-    given = "".join(json.dumps(each) + "\n" for each in script).encode()
-    command = [sys.executable, "-m", "fairlead", "acp", "--storage", str(tmp_path / "sessions")]
-    run = subprocess.run(command, input=given, capture_output=True, env=environment(), cwd=tmp_path, check=False)
-    assert run.returncode == 0
-    lines = run.stdout.decode("ascii").splitlines()
-    assert [json.loads(line).get("id") for line in lines][:2] == [1, 2]
+    assert "fairlead acp" in run_plain("--help").out
 
 
-def test_without_the_sdk_the_command_says_what_to_install(tmp_path: Path) -> None:
+def test_without_the_sdk_the_command_says_what_to_install() -> None:
     """Standard output stays empty, because it belongs to the protocol."""
     code = (
         "import sys, importlib.util as util\n"

@@ -153,6 +153,34 @@ async def test_a_session_is_loaded_again_in_the_same_process(agent: Open, worksp
         assert file.read_text() == "two\n"
 
 
+async def test_a_session_is_loaded_only_in_its_folder(agent: Open, workspace: Path, tmp_path: Path) -> None:
+    """The error names its folder. A session in which nothing was said is still the same one."""
+    async with agent({"text": "Yes."}) as client:
+        session, empty = await client.new(workspace), await client.new(workspace)
+        await client.prompt(session, "Hello")
+        with pytest.raises(Failed, match=f"began in {workspace}"):
+            await client.request("session/load", sessionId=session, cwd=str(tmp_path), mcpServers=[])
+        assert await client.prompt(session, "/plan") == "end_turn"  # it is still open
+        await client.request("session/load", sessionId=empty, cwd=str(workspace), mcpServers=[])
+        assert await client.prompt(empty, "Hello") == "end_turn"
+        assert (await client.request("session/list", cwd=str(tmp_path / "gone")))["sessions"] == []
+
+
+async def test_a_session_is_closed_during_a_turn(agent: Open, workspace: Path, file: Path) -> None:
+    """The turn ends with cancelled, and the session can be loaded with its proposal."""
+    async with agent(*WORK) as client:
+        session = await client.new(workspace)
+        client.permission = lambda _: None
+        turn = client.begin_prompt(session, "Write two")
+        await client.until(client.asked)
+        assert await client.request("session/close", sessionId=session) == {}
+        assert (await turn)["result"] == {"stopReason": "cancelled"}
+        await client.request("session/load", sessionId=session, cwd=str(workspace), mcpServers=[])
+        client.permission = by_kind("allow_once")
+        await client.prompt(session, "/review")
+        assert file.read_text() == "two\n"
+
+
 async def test_the_mode_is_an_option_and_a_mode(agent: Open, workspace: Path) -> None:
     """Both ways change both, as some clients know only one of them. Agents in files are modes too."""
     folder = workspace / ".claude" / "agents"

@@ -161,6 +161,19 @@ async def test_a_file_that_changes_during_the_question_is_asked_about_again(
         assert len(client.asked()) <= 2
 
 
+async def test_what_was_left_is_not_asked_about_in_each_turn(agent: Open, workspace: Path, file: Path) -> None:
+    """Only what a turn has changed is asked about at its end; `/review` asks about all of it."""
+    more = {"calls": [{"write_file": {"path": "b.txt", "content": "b\n"}}]}
+    again = {"calls": [{"edit_file": {"path": "a.txt", "old_text": "two", "new_text": "three"}}]}
+    end = {"text": "Done."}
+    async with agent({"calls": [EDIT]}, end, {"text": "Hello."}, more, end, again, end) as client:
+        session = await client.new(workspace)
+        for prompt in ("Write two", "Hello", "Write b", "Write three", "/review"):
+            await client.prompt(session, prompt)
+        titles = [asked["toolCall"]["title"].split(" (")[0] for asked in client.asked()]
+        assert titles == ["Review a.txt", "Review b.txt", "Review a.txt", "Review a.txt", "Review b.txt"]
+
+
 async def test_a_cancelled_turn_ends_with_cancelled(agent: Open, workspace: Path, file: Path) -> None:
     """While a command runs, while the user is asked, and during the review: never an error, and the next turn works."""
     sleep = {"bash": {"command": "sleep 1000", "network": True}}

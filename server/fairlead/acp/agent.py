@@ -35,6 +35,8 @@ NOT_INITIALIZED = "Send initialize first."
 UNKNOWN_SESSION = "Unknown session: {id}. It may have been deleted or closed; load it, or start a new one."
 NO_SIGN_IN = "Fairlead has no sign-in. Set the key of your model in the environment, such as ANTHROPIC_API_KEY."
 FAILED = "An internal error of Fairlead. The log on stderr has the details."
+WRONG_FOLDER = "{name} cannot be used: {problem} ({path}). It must be the absolute path of an existing folder."
+OTHER_FOLDER = "This session began in {folder}. Load it with this folder as cwd."
 OPEN_ALREADY = "This session is open already."
 CAPABILITIES: dict[str, Any] = {
     "loadSession": True,
@@ -133,7 +135,7 @@ class AcpAgent:
         raise RequestRefused(NO_SIGN_IN)
 
     async def _new(self, params: schema.NewSessionRequest) -> dict[str, Any]:
-        served = self._served(params)
+        served = ServedSession(self._client, self._place(params))
         await self._opened(served, served.create())
         return {"sessionId": served.session_id, **served.answer_fields()}
 
@@ -149,28 +151,38 @@ class AcpAgent:
         """Opens a saved session. One that is open in this process is closed first: its client may have restarted.
 
         Raises:
-            WrongRequest, RequestRefused: as `ServedSession.open`, or the session is being opened already.
+            UnknownSession: there is none.
+            WrongRequest, RequestRefused: as `ServedSession.open`, or the session belongs to another folder, or is being
+                opened already.
         """
         session_id = params.session_id
         if session_id in self._opening:
             raise RequestRefused(OPEN_ALREADY)
         self._opening.add(session_id)
         try:
-            if session_id in self._sessions:
+            open_here, place = self._sessions.get(session_id), self._place(params)
+            if open_here is not None and not self._journals.exists(session_id):  # nothing was said in it
+                asyncio.get_running_loop().call_soon(open_here.begin)
+                return open_here
+            info = await find_saved(self._journals, session_id)
+            if info is None:
+                raise UnknownSession(UNKNOWN_SESSION.format(id=session_id[:80]))
+            if set(map(str, place.folders)).isdisjoint(info.folders):
+                raise WrongRequest(OTHER_FOLDER.format(folder=plain(info.folders[0])))
+            if open_here is not None:
                 await self._sessions.pop(session_id).close()
-            served = self._served(params)
+            served = ServedSession(self._client, place)
             await self._opened(served, served.open(session_id))
         finally:
             self._opening.discard(session_id)
         return served
 
-    def _served(
+    def _place(
         self, params: schema.NewSessionRequest | schema.LoadSessionRequest | schema.ResumeSessionRequest
-    ) -> ServedSession:
+    ) -> Place:
         folders = [_folder(params.cwd, "cwd")]
         folders += [_folder(each, "additionalDirectories") for each in params.additional_directories or ()]
-        place = Place(folders, self._settings, params.mcp_servers or (), self._storage)
-        return ServedSession(self._client, place)
+        return Place(folders, self._settings, params.mcp_servers or (), self._storage)
 
     async def _opened(self, served: ServedSession, opening: Awaitable[None]) -> None:
         """Opens a session. After the answer to the current request, the session begins to send."""
@@ -184,7 +196,7 @@ class AcpAgent:
         asyncio.get_running_loop().call_soon(served.begin)
 
     async def _list(self, params: schema.ListSessionsRequest) -> dict[str, Any]:
-        folder = str(_folder(params.cwd, "cwd")) if params.cwd is not None else None
+        folder = str(_absolute(params.cwd, "cwd")) if params.cwd is not None else None
         found = await saved_sessions(self._journals, folder)
         ids = [each.id for each in found]
         start = ids.index(params.cursor) + 1 if params.cursor in ids else 0
@@ -245,14 +257,19 @@ class AcpAgent:
 
 
 def _folder(given: str, name: str) -> Path:
-    """A folder that the client names. Raises WrongRequest if it cannot be used."""
-    path = Path(given)
-    problem = path_problem(path) if given else "it is empty"
-    if not problem and not path.is_dir():
-        problem = "there is no such folder"
+    """A folder that the client names. Raises WrongRequest if it does not exist."""
+    path = _absolute(given, name)
+    if not path.is_dir():
+        raise WrongRequest(WRONG_FOLDER.format(name=name, problem="there is no such folder", path=plain(given)[:200]))
+    return path
+
+
+def _absolute(given: str, name: str) -> Path:
+    """A path that the client names, without links. Raises WrongRequest if no folder can have it."""
+    problem = path_problem(Path(given)) if given else "it is empty"
     if problem:
-        raise WrongRequest(f"{name} cannot be used: {problem} ({plain(given)[:200]}). It must be an existing folder.")
-    return real_path(path)
+        raise WrongRequest(WRONG_FOLDER.format(name=name, problem=problem, path=plain(given)[:200]))
+    return real_path(Path(given))
 
 
 def _about(error: ValidationError) -> str:

@@ -27,7 +27,7 @@ NOTHING = "There is nothing to review: no change is undecided."
 NO_PLAN = "There is no plan yet."
 NOT_PROPOSED = "Nothing is proposed for {path}. Write /review to see what is."
 _PROMPT = re.compile(r"\s*/(\S+)(?:\s+(.*))?\s*", re.DOTALL)
-Run = Callable[["ServedSession", str], Awaitable[None]]
+Run = Callable[["ServedSession", str], Awaitable[schema.StopReason | None]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,10 @@ class Command:
     description: str
     hint: str
     run: Run
-    """Executes it, given what follows its name. Raises WrongRequest or RequestRefused with a text for the user."""
+    """Executes it, given what follows its name. Returns how the turn ends; None: as usual.
+
+    Raises WrongRequest or RequestRefused with a text for the user.
+    """
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,12 @@ class Given:
     command: Command
     rest: str
 
-    async def run(self, served: "ServedSession") -> None:
-        """Executes it. What is wrong is said in the conversation."""
+    async def run(self, served: "ServedSession") -> schema.StopReason | None:
+        """Executes it. Returns how the turn ends; None: as usual. What is wrong is said in the conversation."""
         try:
-            await self.command.run(served, self.rest)
+            return await self.command.run(served, self.rest)
         except (WrongRequest, RequestRefused) as error:
-            served.say(note(str(error)))
+            return served.say(note(str(error)))
 
 
 def find(prompt: str) -> Given | None:
@@ -126,7 +129,7 @@ def _tell(served: "ServedSession", outcomes: Sequence[HunkOutcome], done: str = 
     served.say(note(told(outcomes, done)[1]))
 
 
-async def _plan(served: "ServedSession", rest: str) -> None:
+async def _plan(served: "ServedSession", rest: str) -> schema.StopReason | None:
     session = served.session
     items, words = session.plan.snapshot().items, rest.split()
     if not items:
@@ -135,8 +138,7 @@ async def _plan(served: "ServedSession", rest: str) -> None:
         lines = [f"{number}. {escape_invisible(item.content)} ({_state(item)})" for number, item in enumerate(items, 1)]
         return served.say("\n".join(lines))
     if words == ["start"]:
-        await served.continue_run("plan")
-        return None
+        return await served.continue_run("plan")
     verb, numbers = words[0], words[1:]
     operation = PLAN_VERBS.get(verb)
     if operation is None or not numbers:
@@ -198,8 +200,8 @@ def _prompts(served: "ServedSession") -> Iterator[tuple[int, str]]:
         yield checkpoint.id, checkpoint.prompt
 
 
-async def _continue(served: "ServedSession", _: str) -> None:
-    await served.continue_run("paused")
+async def _continue(served: "ServedSession", _: str) -> schema.StopReason | None:
+    return await served.continue_run("paused")
 
 
 COMMANDS = {

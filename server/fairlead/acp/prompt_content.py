@@ -17,6 +17,7 @@ from fairlead.uris import file_path
 from fairlead.workspace.paths import Roots
 
 _LINES = re.compile(r"L?(\d{1,9})(?:[-:]L?(\d{1,9}))?")
+ONLY_ATTACHED = "See what is attached."
 NO_AUDIO = "Fairlead cannot hear recordings. Write the prompt as text."
 NOT_BASE64 = "The data of a picture in the prompt is not valid base64."
 
@@ -48,7 +49,8 @@ def read_prompt(blocks: Sequence[Any], roots: Roots) -> ReadPrompt:
                 texts.append(_embedded(block.resource, roots, items))
             case _:
                 raise WrongRequest(NO_AUDIO)
-    return ReadPrompt("".join(texts), items)
+    text = "".join(texts)
+    return ReadPrompt(text if text.strip() or not items else ONLY_ATTACHED, items)
 
 
 def _mention(uri: str, name: str, roots: Roots, items: list[ContextItem]) -> str:

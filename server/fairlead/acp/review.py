@@ -11,6 +11,7 @@ from fairlead.acp.texts import inline, note, plain
 from fairlead.acp.updates import agent_text
 from fairlead.app.app import App
 from fairlead.display import count_of, escape_invisible, escape_to_one_line, shorten
+from fairlead.edits.changeset import Changeset
 from fairlead.edits.diff import Hunk
 from fairlead.edits.proposal import Proposal
 from fairlead.edits.selection import Change
@@ -34,15 +35,16 @@ class TurnReview:
         """`numbers`: for the ids of the questions, which must differ within the session."""
         self._app, self._session, self._client, self._numbers = app, session, client, numbers
 
-    async def run(self, *, by_hunk: bool = False) -> None:
+    async def run(self, before: Changeset, *, by_hunk: bool = False) -> None:
         """Asks about each file, or about each change of each file. What is not answered stays undecided.
 
-        Raises:
-            RequestRefused: a decision is not possible now.
+        Args:
+            before: the proposals that the user has left for later. They are not asked about unless they have changed.
         """
         await self._session.files.observe_all()
         self._session.publish()
-        for path in self._paths():
+        paths = [path for path in self._paths() if self._is_new(path, before)]
+        for path in paths:
             for _ in range(MAX_TRIES):
                 proposal = self._session.files.proposal(path)
                 if proposal is None:
@@ -53,8 +55,15 @@ class TurnReview:
                     continue
                 break
         left = len(self._session.files.changes)
-        if left:
+        if left and paths:
             self._say(LEFT.format(files=count_of(left, "file")))
+
+    def _is_new(self, path: Path, before: Changeset) -> bool:
+        """Whether something else is proposed for a file than earlier."""
+        now, old = self._session.files.changes.get(str(path)), before.get(str(path))
+        if now is None or old is None:
+            return True
+        return (now.proposed, now.target, now.raw) != (old.proposed, old.target, old.raw)
 
     def _paths(self) -> list[Path]:
         """The proposed files: those that need a closer look first, then by folder."""

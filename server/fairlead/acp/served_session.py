@@ -22,8 +22,9 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
 from fairlead.app.sign_in_file import SIGN_INS, SignInFile
+from fairlead.edits.changeset import Changeset
 from fairlead.sentences import english
-from fairlead.session.errors import RequestRefused
+from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import SessionEvent
 from fairlead.session.evidence.spending import total
 from fairlead.session.report.listing import Row
@@ -32,6 +33,7 @@ from fairlead.session.session import Session
 from fairlead.session.store.journal import SavingChanged
 
 BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
+NOTHING_LEFT = Changeset()
 START_PLAN = "Start the work on this plan?"
 STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "end_turn": "end_turn",
@@ -125,6 +127,8 @@ class ServedSession:
         """
         await self.app.sessions.rows_when_loaded()
         self._session = session = await self.app.sessions.get(session_id)
+        # a client that resumes still shows the questions of the earlier process
+        self._numbers = itertools.count(session.journal_writer.events + 1)
         await session.files.observe_all()
         session.publish()
         agent = session.runs.agent
@@ -175,7 +179,7 @@ class ServedSession:
         self._turn = turn = asyncio.ensure_future(self._work(read))
         try:
             return await turn
-        except (asyncio.CancelledError, RequestRefused, RunFailed):
+        except (asyncio.CancelledError, RequestRefused, WrongRequest, RunFailed):
             if not self._is_cancelled:
                 raise
             return "cancelled"
@@ -196,8 +200,7 @@ class ServedSession:
     async def _work(self, prompt: ReadPrompt) -> schema.StopReason:
         command = commands.find(prompt.text)
         if command is not None:
-            await command.run(self)
-            return "cancelled" if self._is_cancelled else "end_turn"
+            return await command.run(self) or "end_turn"
         mode, agent = self.config.run_mode, self.config.run_agent
         return await self.run(RunTask(prompt.text, prompt.items, mode=mode, agent=agent))
 
@@ -209,6 +212,7 @@ class ServedSession:
             RunFailed: the model did not answer.
         """
         self.updates.begin_turn()
+        before = self.session.files.changes
         outcome, record = await self.app.run(self.session, task)
         self.session.flush()
         if self._is_cancelled or outcome.stop_reason == "cancelled":
@@ -219,7 +223,7 @@ class ServedSession:
         self._send_commands()
         if self.session.plan.snapshot().awaits_approval:
             return await self.approve_plan()
-        await self.review()
+        await self.review(before)
         return STOP_REASONS[outcome.stop_reason]
 
     async def continue_run(self, what: Continuation) -> schema.StopReason:
@@ -239,14 +243,10 @@ class ServedSession:
         self.set_mode("agent")
         return await self.continue_run("plan")
 
-    async def review(self, *, by_hunk: bool = False) -> None:
-        """Asks about the proposals, if there are any. Raises RequestRefused if a decision is not possible now."""
+    async def review(self, before: Changeset = NOTHING_LEFT, *, by_hunk: bool = False) -> None:
+        """Asks about the proposals, if there are any. The arguments are those of `TurnReview.run`."""
         if len(self.session.files.changes):
-            await self._reviewer.run(by_hunk=by_hunk)
-
-    @property
-    def _reviewer(self) -> TurnReview:
-        return TurnReview(self.app, self.session, self.client, self._numbers)
+            await TurnReview(self.app, self.session, self.client, self._numbers).run(before, by_hunk=by_hunk)
 
     async def ask(
         self, call_id: str | None, title: str, kind: schema.ToolKind, details: str, options: Sequence[Option]
@@ -302,8 +302,8 @@ class ServedSession:
 
     async def _read_choices(self) -> None:
         self.config.agents = (await self.session.skills.update()).agents
-        self.config.chosen = self.session.model
-        if not self.session.settings.replay:
+        if not self.session.settings.replay:  # a recording has no model to choose
+            self.config.chosen = self.session.model
             self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=())
 
     async def _list_models(self) -> None:

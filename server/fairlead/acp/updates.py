@@ -1,6 +1,5 @@
 """Turns the events of a session into updates for the client."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ from acp import schema
 
 from fairlead.acp.client import Update, text_block, text_content
 from fairlead.acp.diffs import diff_of
-from fairlead.acp.texts import inline, note, output, plain
+from fairlead.acp.texts import MAX_OUTPUT, inline, note, output, plain
 from fairlead.agent.events import (
     CheckFinished,
     CommandEnded,
@@ -80,7 +79,8 @@ class Updates:
         """The calls that have not ended."""
         self._checks: dict[str, str] = {}
         """The id of the shown call of a check that runs, by the call that runs it."""
-        self._outputs: dict[str, deque[str]] = {}
+        self._outputs: dict[str, str] = {}
+        """The end of the output of each call that has some."""
         self._plan: list[schema.PlanEntry] = []
         self.last_text = ""
         """The model's text since its last call or the user's last prompt."""
@@ -211,8 +211,8 @@ class Updates:
     def _add_output(self, call_id: str, text: str) -> None:
         if call_id not in self._announced:
             return
-        self._outputs.setdefault(call_id, deque(maxlen=200)).append(text)
-        self._progress(call_id, content=text_content(output("".join(self._outputs[call_id]))))
+        self._outputs[call_id] = (self._outputs.get(call_id, "") + text)[-2 * MAX_OUTPUT :]
+        self._progress(call_id, content=text_content(output(self._outputs[call_id])))
 
     def _end_check(self, event: CommandEnded) -> None:
         shown = self._checks.pop(event.run.call_id, None)
