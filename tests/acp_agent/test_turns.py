@@ -115,7 +115,7 @@ async def test_what_no_diff_can_say_is_said_in_words(agent: Open, workspace: Pat
         await client.prompt(session, "Tidy up")
         calls = [each["toolCall"] for each in client.asked()]
         said = [(call["kind"], call["content"][-1]["content"]["text"]) for call in calls]
-        assert said == [("delete", "Deletes `a.txt` (1 line)."), ("move", "Renames `b.txt` to `c.txt`.")]
+        assert said == [("delete", "Deletes `a.txt`."), ("move", "Renames `b.txt` to `c.txt`.")]
         assert [path.name for path in workspace.iterdir()] == ["c.txt"]
 
 

@@ -38,7 +38,7 @@ def in_words(proposal: Proposal, roots: Roots) -> str:
     name, words = _name(proposal.path, roots), list[str]()
     match proposal.kind:
         case "delete":
-            words.append(f"Deletes {name} ({count_of(len((proposal.current or '').splitlines()), 'line')}).")
+            words.append(f"Deletes {name}.")
         case "rename":
             words.append(f"Renames {name} to {_name(proposal.target, roots)}.")
         case "create" if not proposal.proposed and proposal.raw.data is None:

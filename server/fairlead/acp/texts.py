@@ -2,7 +2,7 @@
 
 import re
 
-from fairlead.display import strip_sequences
+from fairlead.display import escape_invisible, strip_sequences
 
 MAX_OUTPUT = 10_000
 """How much of a result or an output is sent, in characters."""
@@ -30,11 +30,14 @@ def code(text: str) -> str:
 
 
 def output(text: str) -> str:
-    """The end of an output as a code block, without terminal sequences; empty if there is none."""
+    """The end of an output as a code block, without terminal sequences; empty if there is none.
+
+    Invisible characters are escapes.
+    """
     shown = plain(strip_sequences(text)).strip("\n")
     if len(shown) > MAX_OUTPUT:
         shown = f"...{shown[-MAX_OUTPUT:]}"
-    return code(shown) if shown.strip() else ""
+    return code(escape_invisible(shown)) if shown.strip() else ""
 
 
 def inline(text: str) -> str:

@@ -18,6 +18,10 @@ NO_SDK = (
     "The package “agent-client-protocol” is not installed, which `fairlead acp` needs. Install it: "
     "pip install 'fairlead[acp]'"
 )
+FOR_EDITORS = (
+    "An editor starts this program and talks to it here. `fairlead acp --help` says how. Ctrl-D ends it. To work in "
+    "the terminal, use `fairlead run`."
+)
 ABOUT = """\
 Works as an agent in an editor that speaks the Agent Client Protocol (ACP), such as
 Zed, JetBrains IDEs, Neovim and Emacs. The editor starts this program and talks to it
@@ -61,6 +65,8 @@ async def run_acp(arguments: Sequence[str], _: Terminal, __: StartServer) -> int
     settings = with_options(config, {name: value for name, value in options.items() if value})
     if problems := read_settings(settings)[1]:
         print(escape_to_one_line(ignored_values(problems)), file=sys.stderr)
+    if sys.stdin.isatty():
+        print(FOR_EDITORS, file=sys.stderr)
     storage = path_of(given.storage).absolute() if given.storage else state_folder() / "terminal"
     from fairlead.acp.serve import serve  # noqa: PLC0415  needs the SDK
 
