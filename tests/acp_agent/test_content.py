@@ -13,7 +13,7 @@ import pytest
 from acp_agent.conftest import Open
 from acp_agent.raw_client import Failed, Json, RawClient, by_kind, connected
 from conftest import KEY
-from support.fake_api import FakeApi, Text, Turn
+from support.fake_api import FakeApi, Text, Thinking, Turn
 from support.pictures import png
 
 SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
@@ -211,6 +211,16 @@ async def test_usage_has_the_cost_of_the_session(api: FakeApi, workspace: Path, 
         assert 0 < usage["used"] < usage["size"]
         assert usage["cost"]["currency"] == "USD"
         assert usage["cost"]["amount"] > 0
+
+
+async def test_thoughts_are_apart_from_the_answer(workspace: Path, tmp_path: Path) -> None:
+    """What the model thinks is a thought, and the answer a message."""
+    with FakeApi([Turn((Thinking("Hm, a greeting."), Text("Hello.")))]) as api:
+        async with with_model(api, tmp_path) as client:
+            session = await client.new(workspace)
+            await client.prompt(session, "Hello")
+            assert client.text("agent_thought_chunk") == "Hm, a greeting."
+            assert client.text().startswith("Hello.")
 
 
 async def test_the_model_and_its_effort_are_options(api: FakeApi, workspace: Path, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ async def test_unknown_methods_are_refused(agent: Open) -> None:
     async with agent() as client:
         client.notify("$/cancel_request", requestId=1)
         client.notify("_zed/hello")
-        for method in ("session/fork", "logout", "nes/start", "_zed/hello", "terminal/create"):
+        for method in ("session/archive", "logout", "nes/start", "_zed/hello", "terminal/create"):
             with pytest.raises(Failed, match=f"no method {method}") as error:
                 await client.request(method)
             assert error.value.code == -32601

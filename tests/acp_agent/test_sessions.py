@@ -181,6 +181,31 @@ async def test_a_session_is_closed_during_a_turn(agent: Open, workspace: Path, f
         assert file.read_text() == "two\n"
 
 
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
+async def test_a_fork_continues_on_its_own(agent: Open, workspace: Path, file: Path, *, is_open: bool) -> None:
+    """It has the conversation and the proposals. What is decided in one of the two does not change the other one."""
+    async with agent(*WORK) as client:
+        session = await client.new(workspace)
+        await client.prompt(session, "Write two")
+        if not is_open:
+            await client.request("session/close", sessionId=session)
+        begun = len(client.received)
+        fork = await client.request("session/fork", sessionId=session, cwd=str(workspace))
+        assert methods_until_answer(client, begun) == []
+        assert fork["sessionId"] != session
+        assert await client.prompt(fork["sessionId"], "/reject") == "end_turn"
+        assert await client.prompt(fork["sessionId"], "/rewind") == "end_turn"
+        assert "1. Write two" in client.text(session=fork["sessionId"])
+        if not is_open:
+            await client.request("session/resume", sessionId=session, cwd=str(workspace))
+        assert await client.prompt(session, "/accept") == "end_turn"
+        assert file.read_text() == "two\n"
+        listed = (await client.request("session/list"))["sessions"]
+        assert {each["title"] for each in listed} == {"Write two", "Write two (fork)"}
+        with pytest.raises(Failed, match="Unknown session"):
+            await client.request("session/fork", sessionId="0123456789ab", cwd=str(workspace))
+
+
 async def test_the_mode_is_an_option_and_a_mode(agent: Open, workspace: Path) -> None:
     """Both ways change both, as some clients know only one of them. Agents in files are modes too."""
     folder = workspace / ".claude" / "agents"

@@ -21,6 +21,7 @@ from fairlead.app.saved_sessions import find_saved, saved_sessions
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import OPEN_ELSEWHERE
 from fairlead.session.store.journal import Journals
+from fairlead.session.store.reader import JournalInfo
 from fairlead.uris import path_problem
 from fairlead.workspace.paths import real_path
 
@@ -37,12 +38,20 @@ NO_SIGN_IN = "Fairlead has no sign-in. Set the key of your model in the environm
 FAILED = "An internal error of Fairlead. The log on stderr has the details."
 WRONG_FOLDER = "{name} cannot be used: {problem} ({path}). It must be the absolute path of an existing folder."
 OTHER_FOLDER = "This session began in {folder}. Load it with this folder as cwd."
+RUNNING = "This session is running. Wait until its turn has ended, or cancel it, then fork it."
 OPEN_ALREADY = "This session is open already."
 CAPABILITIES: dict[str, Any] = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": False},
-    "sessionCapabilities": {"list": {}, "delete": {}, "additionalDirectories": {}, "resume": {}, "close": {}},
+    "sessionCapabilities": {
+        "list": {},
+        "delete": {},
+        "additionalDirectories": {},
+        "fork": {},
+        "resume": {},
+        "close": {},
+    },
 }
 
 M = TypeVar("M", bound=BaseModel)
@@ -75,6 +84,7 @@ class AcpAgent:
             "session/new": (schema.NewSessionRequest, self._new),
             "session/load": (schema.LoadSessionRequest, self._load),
             "session/resume": (schema.ResumeSessionRequest, self._resume),
+            "session/fork": (schema.ForkSessionRequest, self._fork),
             "session/list": (schema.ListSessionsRequest, self._list),
             "session/close": (schema.CloseSessionRequest, self._close),
             "session/delete": (schema.DeleteSessionRequest, self._delete),
@@ -164,11 +174,7 @@ class AcpAgent:
             if open_here is not None and not self._journals.exists(session_id):  # nothing was said in it
                 asyncio.get_running_loop().call_soon(open_here.begin)
                 return open_here
-            info = await find_saved(self._journals, session_id)
-            if info is None:
-                raise UnknownSession(UNKNOWN_SESSION.format(id=session_id[:80]))
-            if set(map(str, place.folders)).isdisjoint(info.folders):
-                raise WrongRequest(OTHER_FOLDER.format(folder=plain(info.folders[0])))
+            await self._saved(session_id, place)
             if open_here is not None:
                 await self._sessions.pop(session_id).close()
             served = ServedSession(self._client, place)
@@ -177,8 +183,38 @@ class AcpAgent:
             self._opening.discard(session_id)
         return served
 
+    async def _fork(self, params: schema.ForkSessionRequest) -> dict[str, Any]:
+        """Answers with a new session that continues where another one is now."""
+        place, open_here = self._place(params), self._sessions.get(params.session_id)
+        if open_here is not None:
+            if open_here.session.running:
+                raise RequestRefused(RUNNING)
+            state = open_here.session.snapshot()
+        else:
+            info = await self._saved(params.session_id, place)
+            try:
+                state = await asyncio.to_thread(self._journals.read, info)
+            except (OSError, ValueError) as error:
+                raise RequestRefused(self._journals.unreadable_reason(params.session_id, error)) from error
+        served = ServedSession(self._client, place)
+        await self._opened(served, served.fork(state))
+        return {"sessionId": served.session_id, **served.answer_fields()}
+
+    async def _saved(self, session_id: str, place: Place) -> JournalInfo:
+        """The journal of a session that began in one of these folders. Raises UnknownSession or WrongRequest."""
+        info = await find_saved(self._journals, session_id)
+        if info is None:
+            raise UnknownSession(UNKNOWN_SESSION.format(id=session_id[:80]))
+        if set(map(str, place.folders)).isdisjoint(info.folders):
+            raise WrongRequest(OTHER_FOLDER.format(folder=plain(info.folders[0])))
+        return info
+
     def _place(
-        self, params: schema.NewSessionRequest | schema.LoadSessionRequest | schema.ResumeSessionRequest
+        self,
+        params: schema.NewSessionRequest
+        | schema.LoadSessionRequest
+        | schema.ResumeSessionRequest
+        | schema.ForkSessionRequest,
     ) -> Place:
         folders = [_folder(params.cwd, "cwd")]
         folders += [_folder(each, "additionalDirectories") for each in params.additional_directories or ()]

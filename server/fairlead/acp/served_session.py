@@ -28,8 +28,10 @@ from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import SessionEvent
 from fairlead.session.evidence.spending import total
 from fairlead.session.report.listing import Row
+from fairlead.session.rewind import forked
 from fairlead.session.run.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
 from fairlead.session.session import Session
+from fairlead.session.state import SessionState
 from fairlead.session.store.journal import SavingChanged
 
 BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
@@ -117,6 +119,12 @@ class ServedSession:
     async def create(self) -> None:
         """Creates the session. Raises RequestRefused if the workspace cannot be used."""
         self._session = self.app.sessions.create()
+        await self._read_choices()
+
+    async def fork(self, state: SessionState) -> None:
+        """Creates the session as another one is now. Raises RequestRefused if the workspace cannot be used."""
+        self._session = session = self.app.sessions.create(f"{state.title} (fork)")
+        await session.adopt(forked(state))
         await self._read_choices()
 
     async def open(self, session_id: str) -> None:
