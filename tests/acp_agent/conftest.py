@@ -1,4 +1,7 @@
-"""Fixtures of the tests of `fairlead acp`: recordings, and an agent that plays one."""
+"""Fixtures of the tests of `fairlead acp`: recordings, and an agent that plays one.
+
+The folder is not called `acp`, because pytest and pyright would take it for the SDK.
+"""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable

@@ -240,7 +240,7 @@ async def test_the_mode_is_an_option_and_a_mode(agent: Open, workspace: Path) ->
 async def test_a_plan_is_approved_before_the_work_starts(agent: Open, workspace: Path, file: Path) -> None:
     """In the mode plan, the turn ends with a question about the plan. Yes starts the work in the same turn."""
     plan = {"calls": [{"todo": {"items": [{"content": "Write two", "status": "pending"}]}}]}
-    async with agent(plan, {"text": "That is my plan."}, *WORK) as client:
+    async with agent(plan, {"text": "That is my plan."}, {"text": "Yes."}, *WORK) as client:
         session = await client.new(workspace)
         await client.request("session/set_mode", sessionId=session, modeId="plan")
         client.permission = by_kind("reject_once", "allow_once")
@@ -251,8 +251,12 @@ async def test_a_plan_is_approved_before_the_work_starts(agent: Open, workspace:
             "Start the work on this plan?",
         )
         assert "1. Write two" in asked["toolCall"]["content"][0]["content"]["text"]
+        await client.request("session/set_mode", sessionId=session, modeId="ask")
+        await client.prompt(session, "Is that all?")
+        assert len(client.asked()) == 1  # a question about the plan does not ask again
         assert file.read_text() == "one\n"
         assert await client.prompt(session, "/plan start") == "end_turn"
+        assert client.updates("current_mode_update")[-1]["currentModeId"] == "agent"
         assert file.read_text() == "two\n"
 
 

@@ -189,6 +189,8 @@ async def test_a_cancelled_turn_ends_with_cancelled(agent: Open, workspace: Path
         client.notify("session/cancel", sessionId=session)
         assert (await turn)["result"] == {"stopReason": "cancelled"}
         assert file.read_text() == "one\n"
+        statuses = [call["status"] for call in client.calls().values()]
+        assert statuses == ["failed", "completed", "pending"]  # the question itself: the client knows that it is over
         client.permission = by_kind("reject_always")
         assert await client.prompt(session, "Hello") == "end_turn"
         client.notify("session/cancel", sessionId=session)  # nothing runs
@@ -208,6 +210,8 @@ async def test_a_running_command_is_stopped(agent: Open, workspace: Path) -> Non
         assert (call["kind"], call["status"]) == ("execute", "in_progress")
         client.notify("session/cancel", sessionId=session)
         assert (await turn)["result"] == {"stopReason": "cancelled"}
+        [call] = client.calls().values()
+        assert call["status"] == "failed"
 
 
 async def test_a_permission_has_a_title_and_a_harmless_first_option(agent: Open, workspace: Path) -> None:

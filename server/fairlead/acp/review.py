@@ -97,18 +97,14 @@ class TurnReview:
         await self._decide(call, answer, target, more_target, version, overwrite=proposal.in_conflict)
 
     def _more(self, proposal: Proposal) -> tuple[str, Target]:
-        """What else can be accepted at once: the proposals of the file's step, or all; empty if there is nothing."""
+        """What else can be accepted at once: the proposals of the file's step, else all; empty if there is nothing."""
         changes = self._session.files.changes
-        items = {item.id: item.content for item in self._session.plan.snapshot().items}
-        item_id = next((each for each in proposal.item_ids if each in items), None)
-        if item_id is None:
-            others = len(changes) > 1
-            return (f"Accept all {len(changes)} files" if others else ""), Target()
-        files = sum(item_id in each.item_ids for each in changes)
-        step = shorten(items[item_id], 60)
-        return (f"Accept all of the step “{step}” ({count_of(files, 'file')})" if files > 1 else ""), Target(
-            item_id=item_id
-        )
+        for item in self._session.plan.snapshot().items:
+            files = sum(item.id in each.item_ids for each in changes)
+            if item.id in proposal.item_ids and files > 1:
+                step = f"the step “{shorten(item.content, 60)}” ({count_of(files, 'file')})"
+                return f"Accept all of {step}", Target(item_id=item.id)
+        return (f"Accept all {len(changes)} files" if len(changes) > 1 else ""), Target()
 
     async def _by_hunk(self, proposal: Proposal) -> None:
         """Asks about each change of a file that is still proposed when its turn comes."""

@@ -22,6 +22,7 @@ from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
 from fairlead.app.sign_in_file import SIGN_INS, SignInFile
+from fairlead.display import escape_invisible
 from fairlead.edits.changeset import Changeset
 from fairlead.sentences import english
 from fairlead.session.errors import RequestRefused, WrongRequest
@@ -193,16 +194,13 @@ class ServedSession:
             return "cancelled"
         finally:
             self._turn = None
-            if not turn.done():
-                turn.cancel()
             self.session.flush()
 
     def cancel(self) -> None:
         """Stops the turn and the background commands, if there are any."""
         self._is_cancelled = self._turn is not None
-        is_running = self.session.running
         self.session.cancel()
-        if self._turn is not None and not is_running:
+        if self._turn is not None:
             self._turn.cancel()
 
     async def _work(self, prompt: ReadPrompt) -> schema.StopReason:
@@ -229,7 +227,8 @@ class ServedSession:
             raise RunFailed(outcome.error)
         self.updates.show_end(outcome.stop_reason, outcome.message, english(record))
         self._send_commands()
-        if self.session.plan.snapshot().awaits_approval:
+        is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
+        if is_planned and outcome.stop_reason == "end_turn":
             return await self.approve_plan()
         await self.review(before)
         return STOP_REASONS[outcome.stop_reason]
@@ -237,6 +236,8 @@ class ServedSession:
     async def continue_run(self, what: Continuation) -> schema.StopReason:
         """Continues a run that did not finish, or starts the work on the plan. Raises as `run`."""
         mode, agent = (None, None) if what == "paused" else ("agent", self.config.run_agent)
+        if what == "plan" and self.config.run_mode != "agent":
+            self.set_mode("agent")
         return await self.run(RunTask(CONTINUATION_PROMPTS[what], mode=mode, continues=what, agent=agent))
 
     async def approve_plan(self) -> schema.StopReason:
@@ -244,11 +245,10 @@ class ServedSession:
         steps = [item.content for item in self.session.plan.snapshot().items if item.status != "completed"]
         if not steps:
             return "end_turn"
-        text = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+        text = "\n".join(f"{number}. {escape_invisible(step)}" for number, step in enumerate(steps, 1))
         options = [Option("keep", "No, keep planning", "reject_once"), Option("start", "Yes, start", "allow_once")]
         if await self.ask(None, START_PLAN, "switch_mode", text, options) != "start":
             return "end_turn"
-        self.set_mode("agent")
         return await self.continue_run("plan")
 
     async def review(self, before: Changeset = NOTHING_LEFT, *, by_hunk: bool = False) -> None:
@@ -353,7 +353,7 @@ class ServedSession:
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         """Tells the client the title of the session when it has one, or another one."""
         title = next((row.title for row in rows if self._session and row.id == self._session.id), "")
-        if title and title != self._title:
+        if title and title != self._title and self._has_begun:
             self._title = title
             self._send(schema.SessionInfoUpdate(session_update="session_info_update", title=plain(title)))
 
