@@ -13,7 +13,7 @@ import pytest
 from acp_agent.conftest import Open
 from acp_agent.raw_client import Failed, Json, RawClient, by_kind, connected
 from conftest import KEY
-from support.fake_api import FakeApi, Text, Thinking, Turn
+from support.fake_api import FakeApi, HttpError, Text, Thinking, Turn
 from support.pictures import png
 
 SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
@@ -187,6 +187,32 @@ async def test_tool_servers_of_the_client_belong_to_one_session(agent: Open, wor
         assert "my_files__write" in str(failed)
 
 
+@pytest.mark.usefixtures("box")
+@pytest.mark.parametrize("is_secret", [False, True], ids=["plain", "secret"])
+async def test_values_of_tool_servers_are_forms(agent: Open, workspace: Path, *, is_secret: bool) -> None:
+    """A server of the workspace asks to start, then for its value. A form never asks for a secret: the user reads how
+    to enter it in a terminal."""
+    given = {"id": "city", "type": "promptString", "description": "Which city?", "password": is_secret}
+    server = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"CITY": "${input:city}"}}
+    (workspace / ".vscode").mkdir()
+    (workspace / ".vscode" / "mcp.json").write_text(json.dumps({"inputs": [given], "servers": {"files": server}}))
+    call = {"files__run": {"command": "echo city=$CITY"}}
+    async with agent({"calls": [call]}, {"text": "Done."}, elicitation={"form": {}}) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        client.form = lambda _: {"action": "accept", "content": {"answer": "Bergen"}}
+        await client.prompt(session, "Where?")
+        [started, *_] = client.asked()
+        assert started["toolCall"]["title"] == "Start the tool server files?"
+        forms = client.asked("elicitation/create")
+        if is_secret:
+            assert forms == []
+            assert "fairlead mcp login files" in client.text()
+        else:
+            assert [form["message"] for form in forms] == ["Which city?"]
+            assert "city=Bergen" in str(client.calls())
+
+
 async def test_additional_directories_are_part_of_the_workspace(agent: Open, workspace: Path, tmp_path: Path) -> None:
     """Paths then begin with the name of their folder."""
     library = tmp_path / "library"
@@ -211,6 +237,16 @@ async def test_usage_has_the_cost_of_the_session(api: FakeApi, workspace: Path, 
         assert 0 < usage["used"] < usage["size"]
         assert usage["cost"]["currency"] == "USD"
         assert usage["cost"]["amount"] > 0
+
+
+async def test_a_repeated_request_is_said(workspace: Path, tmp_path: Path) -> None:
+    """While the model's server is overloaded, the user reads why nothing happens."""
+    with FakeApi([HttpError(529, "overloaded_error", "Overloaded"), Turn((Text("Hello."),))]) as api:
+        async with with_model(api, tmp_path) as client:
+            session = await client.new(workspace)
+            assert await client.prompt(session, "Hello") == "end_turn"
+            assert "Fairlead tries again" in client.text()
+            assert "Hello." in client.text()
 
 
 async def test_thoughts_are_apart_from_the_answer(workspace: Path, tmp_path: Path) -> None:

@@ -18,6 +18,18 @@ from support.client import Client as Editor
 EDIT = {"edit_file": {"path": "a.txt", "old_text": "one", "new_text": "two"}}
 
 
+KINDS = {
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "available_commands_update",
+    "plan",
+    "session_info_update",
+    "tool_call",
+    "tool_call_update",
+}
+"""The updates that a client need not announce."""
+
+
 @pytest.mark.parametrize("version", [0, 1, 2, 99])
 async def test_the_version_is_negotiated(tmp_path: Path, version: int) -> None:
     """The answer has the version that Fairlead speaks; the client decides whether that is enough."""
@@ -47,6 +59,7 @@ async def test_unknown_capabilities_are_ignored(agent: Open, workspace: Path) ->
         assert (workspace / "a.txt").read_text() == "two\n"  # by Fairlead, although the client offers to write
         methods = {each["method"] for each in client.received if "method" in each}
         assert methods == {"session/update", "session/request_permission"}
+        assert {each["sessionUpdate"] for each in client.updates()} <= KINDS
 
 
 async def test_initialize_comes_first(tmp_path: Path, workspace: Path) -> None:
