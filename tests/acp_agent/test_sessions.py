@@ -121,6 +121,23 @@ async def test_sessions_are_listed_by_folder_and_deleted(agent: Open, workspace:
             await client.request("session/load", sessionId=first, cwd=str(workspace), mcpServers=[])
 
 
+async def test_a_long_list_has_pages(agent: Open, workspace: Path, tmp_path: Path) -> None:
+    """Each session is on one page. A cursor that is no longer known has no page."""
+    async with agent({"text": "Yes."}) as client:
+        session = await client.new(workspace)
+        await client.prompt(session, "Hello")
+        await client.request("session/close", sessionId=session)
+        journal = tmp_path / "sessions" / "sessions" / f"{session}.jsonl"
+        for number in range(129):
+            copy = f"{number:012x}"
+            journal.with_stem(copy).write_text(journal.read_text().replace(session, copy))
+        first = await client.request("session/list")
+        second = await client.request("session/list", cursor=first["nextCursor"])
+        assert (len(first["sessions"]), len(second["sessions"]), "nextCursor" in second) == (100, 30, False)
+        assert len({each["sessionId"] for each in (*first["sessions"], *second["sessions"])}) == 130
+        assert await client.request("session/list", cursor="gone") == {"sessions": []}
+
+
 async def test_a_session_that_another_editor_has_open_stays(
     agent: Open, workspace: Path, tmp_path: Path, file: Path
 ) -> None:

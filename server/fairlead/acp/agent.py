@@ -1,6 +1,7 @@
 """The methods of the protocol: reads their params, calls a session, and turns errors into answers."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -99,15 +100,20 @@ class AcpAgent:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
 
     async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
-        """Answers a request. Unknown notifications are ignored.
+        """Answers a request. Notifications that are unknown or wrong are ignored.
 
         Raises:
             RequestError: the request cannot be served. The message is for the user.
         """
+        if not is_notification:
+            return await self._answer(method, params)
+        with contextlib.suppress(RequestError):
+            await self._answer(method, params)
+        return None
+
+    async def _answer(self, method: str, params: Any) -> Any:
         found = self._handlers.get(method)
         if found is None:
-            if is_notification:
-                return None
             raise RequestError(METHOD_NOT_FOUND, f"Fairlead has no method {method}.")
         model, handler = found
         if not self._is_initialized and method != "initialize":
@@ -235,8 +241,9 @@ class AcpAgent:
         folder = str(_absolute(params.cwd, "cwd")) if params.cwd is not None else None
         found = await saved_sessions(self._journals, folder)
         ids = [each.id for each in found]
-        start = ids.index(params.cursor) + 1 if params.cursor in ids else 0
-        page = found[start : start + PAGE]
+        if params.cursor is not None:  # the last session of the page before; if it is gone, the client asks anew
+            found = found[ids.index(params.cursor) + 1 :] if params.cursor in ids else []
+        page = found[:PAGE]
         sessions = [
             {
                 "sessionId": each.id,
@@ -247,7 +254,7 @@ class AcpAgent:
             }
             for each in page
         ]
-        more = {"nextCursor": page[-1].id} if len(found) > start + PAGE else {}
+        more = {"nextCursor": page[-1].id} if len(found) > PAGE else {}
         return {"sessions": sessions, **more}
 
     async def _close(self, params: schema.CloseSessionRequest) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class NoBuffers:
 
 
 class AcpEditor:
-    """Implements `AskingEditor` for the one session of its process's `App`."""
+    """Implements `AskingEditor` for one session."""
 
     edit_capabilities = EditCapabilities()
 
