@@ -105,6 +105,22 @@ async def test_all_of_a_step_is_accepted_at_once(agent: Open, workspace: Path) -
         assert sorted(path.name for path in workspace.iterdir()) == ["a.txt", "b.txt", "c.txt"]
 
 
+@pytest.mark.parametrize(("kind", "written", "left"), [("allow_once", 30, 0), ("reject_once", 0, 30), ("none", 0, 30)])
+async def test_many_files_are_one_question(agent: Open, workspace: Path, kind: str, written: int, left: int) -> None:
+    """After a turn that changed very many files, there is one question with their names; `/review` asks about each."""
+    writes = [{"write_file": {"path": f"{number}.txt", "content": "x\n"}} for number in range(30)]
+    async with agent({"calls": writes}, {"text": "Done."}) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind(kind)
+        await client.prompt(session, "Write many")
+        [asked] = client.asked()
+        assert asked["toolCall"]["title"] == "Review 30 files"
+        assert "- `7.txt` (+1 -0)" in asked["toolCall"]["content"][0]["content"]["text"]
+        assert len(list(workspace.iterdir())) == written
+        await client.prompt(session, "/review")
+        assert len(client.asked()) == 1 + left
+
+
 async def test_what_no_diff_can_say_is_said_in_words(agent: Open, workspace: Path, file: Path) -> None:
     """A deletion and a rename have no diff of their own, so the question says what happens."""
     (workspace / "b.txt").write_text("b\n")

@@ -85,7 +85,7 @@ async def _review(served: "ServedSession", rest: str) -> None:
         raise WrongRequest("Write /review for a question about each file, or /review hunks for one about each change.")
     if not len(served.session.files.changes):
         raise RequestRefused(NOTHING)
-    await served.review(by_hunk=rest == "hunks")
+    await served.reviewer.of_everything(by_hunk=rest == "hunks")
 
 
 async def _accept(served: "ServedSession", rest: str) -> None:

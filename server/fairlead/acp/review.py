@@ -1,5 +1,6 @@
 """The review of the proposals: a question for each file, or for each change of it."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
@@ -24,6 +25,11 @@ from fairlead.workspace.protected import risk
 ACCEPT, ACCEPT_MORE, REJECT, LEAVE = "accept", "accept_more", "reject", "leave"
 MAX_TRIES = 3
 """How often a question is asked again because the proposal changed meanwhile."""
+MAX_QUESTIONS = 20
+"""If a turn has changed more files than this, there is one question about all of them."""
+MAX_LISTED = 100
+MAX_TOLD = 10
+"""How many files and reasons the outcome of a decision names."""
 LEFT = "{files} left to review. Write /review to decide, /accept or /reject for all of it."
 KINDS: dict[str, schema.ToolKind] = {"create": "edit", "modify": "edit", "delete": "delete", "rename": "move"}
 
@@ -35,15 +41,30 @@ class TurnReview:
         """`numbers`: for the ids of the questions, which must differ within the session."""
         self._app, self._session, self._client, self._numbers = app, session, client, numbers
 
-    async def run(self, before: Changeset, *, by_hunk: bool = False) -> None:
-        """Asks about each file, or about each change of each file. What is not answered stays undecided.
+    async def after_turn(self, before: Changeset) -> None:
+        """Asks about what a turn has changed: about each file, or about all of them if they are many.
 
         Args:
-            before: the proposals that the user has left for later. They are not asked about unless they have changed.
+            before: the proposals before the turn.
         """
+        await self._observe()
+        paths = [path for path in self._paths() if self._is_new(path, before)]
+        if len(paths) > MAX_QUESTIONS:
+            await self._all_of(paths)
+        else:
+            await self._each_of(paths)
+
+    async def of_everything(self, *, by_hunk: bool) -> None:
+        """Asks about each file that is undecided, or about each change of it."""
+        await self._observe()
+        await self._each_of(self._paths(), by_hunk=by_hunk)
+
+    async def _observe(self) -> None:
         await self._session.files.observe_all()
         self._session.publish()
-        paths = [path for path in self._paths() if self._is_new(path, before)]
+
+    async def _each_of(self, paths: Sequence[Path], *, by_hunk: bool = False) -> None:
+        """Asks about files one by one. What is not answered stays undecided."""
         for path in paths:
             for _ in range(MAX_TRIES):
                 proposal = self._session.files.proposal(path)
@@ -54,8 +75,39 @@ class TurnReview:
                 except Stale:
                     continue
                 break
+        if paths:
+            self._say_left()
+
+    async def _all_of(self, paths: Sequence[Path]) -> None:
+        """Asks once about many files."""
+        proposals = [each for path in paths if (each := self._session.files.proposal(path)) is not None]
+        version = self._session.files.version
+        lines = [f"- {inline(self._name(each.target))} ({_counts(each)})" for each in proposals[:MAX_LISTED]]
+        more = len(proposals) - len(lines)
+        lines += [f"- and {count_of(more, 'more file')}"] if more else []
+        call = schema.ToolCallUpdate(
+            tool_call_id=f"review-{next(self._numbers)}",
+            title=f"Review {len(proposals)} files",
+            kind="edit",
+            status="pending",
+            content=[*text_content("\n".join(lines))],
+            locations=[schema.ToolCallLocation(path=plain(each.target)) for each in proposals[:MAX_LISTED]],
+        )
+        self._begin(call)
+        options = [
+            Option(LEAVE, "Decide later, file by file", "reject_once"),
+            Option(ACCEPT, f"Accept all {len(proposals)} files", "allow_once"),
+            Option(REJECT, f"Reject all {len(proposals)} files", "reject_always"),
+        ]
+        answer = await self._client.choose(self._session.id, call, options)
+        target = Target(tuple(Change(each.path) for each in proposals))
+        with contextlib.suppress(Stale):  # it is said, and the files stay undecided
+            await self._decide(call, answer, target, target, version, overwrite=False)
+        self._say_left()
+
+    def _say_left(self) -> None:
         left = len(self._session.files.changes)
-        if left and paths:
+        if left:
             self._say(LEFT.format(files=count_of(left, "file")))
 
     def _is_new(self, path: Path, before: Changeset) -> bool:
@@ -81,7 +133,6 @@ class TurnReview:
     async def _whole(self, proposal: Proposal) -> None:
         """Asks about a file."""
         version, name = self._session.files.version, self._name(proposal.path)
-        counts = f"+{sum(len(hunk.new) for hunk in proposal.hunks)} -{sum(len(hunk.old) for hunk in proposal.hunks)}"
         diff, words = diff_of(proposal), in_words(proposal, self._session.roots)
         more, more_target = self._more(proposal)
         options = [
@@ -90,7 +141,7 @@ class TurnReview:
             *([Option(ACCEPT_MORE, more, "allow_always")] if more else []),
             Option(REJECT, "Keep mine" if proposal.in_conflict else "Reject", "reject_always"),
         ]
-        title = f"Review {name} ({counts})" if diff is not None else f"Review {name}"
+        title = f"Review {name} ({_counts(proposal)})" if diff is not None else f"Review {name}"
         call = self._announce(title, KINDS[proposal.kind], proposal, [diff] if diff else [], words)
         answer = await self._client.choose(self._session.id, call, options)
         target = Target((Change(proposal.path),))
@@ -187,9 +238,12 @@ class TurnReview:
             content=[*content, *text_content(words)],
             locations=[schema.ToolCallLocation(path=plain(proposal.target), line=line)],
         )
+        self._begin(call)
+        return call
+
+    def _begin(self, call: schema.ToolCallUpdate) -> None:
         self._session.flush()
         self._client.begin_call(self._session.id, call)
-        return call
 
     def _show(self, call: schema.ToolCallUpdate, status: schema.ToolCallStatus, text: str) -> None:
         content = [*(call.content or []), *text_content(text)]
@@ -206,6 +260,11 @@ class TurnReview:
         return escape_to_one_line(self._session.roots.relative(Path(path)))
 
 
+def _counts(proposal: Proposal) -> str:
+    """The numbers of added and removed lines."""
+    return f"+{sum(len(hunk.new) for hunk in proposal.hunks)} -{sum(len(hunk.old) for hunk in proposal.hunks)}"
+
+
 def told(outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> tuple[schema.ToolCallStatus, str]:
     """Whether a decision succeeded, and what the user reads about it. `done` is the word for what was applied."""
     counts = {"applied": done, "rejected": "Rejected", "conflict": "In conflict", "failed": "Not done"}
@@ -213,8 +272,10 @@ def told(outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> tuple[schem
     for result, word in counts.items():
         named = [outcome for outcome in outcomes if outcome.outcome == result]
         if named:
-            files = dict.fromkeys(inline(escape_to_one_line(outcome.path.name)) for outcome in named)
-            reasons = dict.fromkeys(outcome.message for outcome in named if outcome.message)
-            words.append(f"{word}: {', '.join(files)}. {' '.join(map(escape_invisible, reasons))}".strip())
+            files = list(dict.fromkeys(inline(escape_to_one_line(outcome.path.name)) for outcome in named))
+            more = [f"and {count_of(len(files) - MAX_TOLD, 'more file')}"] if len(files) > MAX_TOLD else []
+            reasons = list(dict.fromkeys(outcome.message for outcome in named if outcome.message))[:MAX_TOLD]
+            shown = ", ".join([*files[:MAX_TOLD], *more])
+            words.append(f"{word}: {shown}. {' '.join(map(escape_invisible, reasons))}".strip())
     is_done = all(outcome.outcome in ("applied", "rejected") for outcome in outcomes)
     return ("completed" if is_done else "failed"), "\n\n".join(words) or "There was nothing to decide."

@@ -23,7 +23,6 @@ from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
 from fairlead.app.sign_in_file import SIGN_INS, SignInFile
 from fairlead.display import escape_invisible
-from fairlead.edits.changeset import Changeset
 from fairlead.sentences import english
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import SessionEvent
@@ -36,7 +35,6 @@ from fairlead.session.state import SessionState
 from fairlead.session.store.journal import SavingChanged
 
 BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
-NOTHING_LEFT = Changeset()
 START_PLAN = "Start the work on this plan?"
 STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "end_turn": "end_turn",
@@ -230,7 +228,8 @@ class ServedSession:
         is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
         if is_planned and outcome.stop_reason == "end_turn":
             return await self.approve_plan()
-        await self.review(before)
+        if len(self.session.files.changes):
+            await self.reviewer.after_turn(before)
         return STOP_REASONS[outcome.stop_reason]
 
     async def continue_run(self, what: Continuation) -> schema.StopReason:
@@ -251,10 +250,10 @@ class ServedSession:
             return "end_turn"
         return await self.continue_run("plan")
 
-    async def review(self, before: Changeset = NOTHING_LEFT, *, by_hunk: bool = False) -> None:
-        """Asks about the proposals, if there are any. The arguments are those of `TurnReview.run`."""
-        if len(self.session.files.changes):
-            await TurnReview(self.app, self.session, self.client, self._numbers).run(before, by_hunk=by_hunk)
+    @property
+    def reviewer(self) -> TurnReview:
+        """Asks about the proposals."""
+        return TurnReview(self.app, self.session, self.client, self._numbers)
 
     async def ask(
         self, call_id: str | None, title: str, kind: schema.ToolKind, details: str, options: Sequence[Option]
