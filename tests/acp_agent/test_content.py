@@ -15,6 +15,7 @@ from acp_agent.raw_client import Failed, Json, RawClient, by_kind, connected
 from conftest import KEY
 from support.fake_api import FakeApi, HttpError, Text, Thinking, Turn
 from support.pictures import png
+from tool_servers.remote import RemoteServer
 
 SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"
 
@@ -185,6 +186,28 @@ async def test_tool_servers_of_the_client_belong_to_one_session(agent: Open, wor
         await client.prompt(second, "Write it")
         failed = [call for call in client.calls().values() if call["status"] == "failed"]
         assert "my_files__write" in str(failed)
+
+
+async def test_remote_tool_servers_of_the_client(agent: Open, workspace: Path) -> None:
+    """A server at an address gets the headers of the client, and each call asks, as it has effects outside."""
+    remote = RemoteServer("2025-11-25")
+    await remote.http.start()
+    headers = [{"name": "X-Team", "value": "docs"}]
+    server = {"type": "http", "name": "remote", "url": remote.url, "headers": headers}
+    try:
+        async with agent({"calls": [{"remote__say": {"text": "Hi"}}]}, {"text": "Done."}) as client:
+            session = await client.new(workspace, mcpServers=[server])
+            client.permission = by_kind("allow_once")
+            await client.prompt(session, "Say hi")
+            [asked] = client.asked()
+            assert asked["toolCall"]["title"] == "Call say of the tool server remote?"
+            assert "text: Hi" in asked["toolCall"]["content"][0]["content"]["text"]
+            [call] = remote.calls
+            assert call.headers["x-team"] == "docs"
+            assert await client.end() == 0
+    finally:
+        await remote.http.stop()
+    assert remote.problems == []
 
 
 @pytest.mark.usefixtures("box")
