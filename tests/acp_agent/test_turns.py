@@ -279,6 +279,19 @@ async def test_two_sessions_work_at_once(agent: Open, workspace: Path, tmp_path:
         assert client.text(session=first).startswith("First the plan.")
 
 
+async def test_a_limit_ends_the_turn_and_can_be_continued(agent: Open, workspace: Path, tmp_path: Path) -> None:
+    """The stop reason is the protocol's for a limit, and the conversation says which one it was."""
+    config = tmp_path / "config.json"
+    config.write_text('{"loop.maxRounds": 1}')
+    look = {"text": "I look.", "calls": [{"list_files": {}}]}
+    async with agent(look, {"text": "Done."}, options=("--config", str(config))) as client:
+        session = await client.new(workspace)
+        assert await client.prompt(session, "Look around") == "max_turn_requests"
+        assert "> Paused: the run reached its limit of 1 rounds" in client.text()
+        assert await client.prompt(session, "/continue") == "end_turn"
+        assert "Done." in client.text()
+
+
 async def test_a_failed_run_is_an_error_for_the_user(workspace: Path, tmp_path: Path, agent: Open) -> None:
     """At the end of a recording: the message says what happened. The session can be used again."""
     async with agent({"text": "Only one answer."}) as client:
