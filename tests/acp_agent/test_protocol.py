@@ -157,6 +157,7 @@ GARBAGE = [
     b'{"jsonrpc": "2.0", "id": 99999, "result": {}}',
     b'{"jsonrpc": "2.0", "id": "x", "method": "session/list", "params": [1, 2]}',
     b'{"jsonrpc": "2.0", "id": "y", "method": "session/list", "params": "all"}',
+    b'{"jsonrpc": "2.0", "id": "z", "method": "initialize", "params": {"protocolVersion": 1e999}}',
     b'{"jsonrpc": "2.0", "method": "session/cancel"}',
     b'{"jsonrpc": "2.0", "method": "session/prompt", "params": {"sessionId": "x", "prompt": []}}',
 ]

@@ -122,6 +122,8 @@ class AcpAgent:
             return await handler(model.model_validate({} if params is None else params))
         except ValidationError as error:
             raise RequestError(INVALID_PARAMS, _about(error)) from error
+        except OverflowError as error:  # the SDK's models do not check numbers such as 1e999
+            raise RequestError(INVALID_PARAMS, "params: a number is too large") from error
         except WrongRequest as error:
             raise RequestError(INVALID_PARAMS, str(error)) from error
         except RequestRefused as error:
