@@ -60,8 +60,6 @@ class RawClient:
         self._changed = asyncio.Event()
         self._reader = asyncio.ensure_future(self._read())
 
-    # ---- sending
-
     def send(self, message: Json) -> None:
         self.transcript.append(message)
         self.send_line(json.dumps(message).encode())
@@ -88,8 +86,6 @@ class RawClient:
             raise Failed(answer["error"])
         return answer["result"]
 
-    # ---- the usual requests
-
     async def initialize(self, **capabilities: Any) -> Json:
         return await self.request("initialize", protocolVersion=1, clientCapabilities=capabilities)
 
@@ -102,8 +98,6 @@ class RawClient:
 
     def begin_prompt(self, session: str, *blocks: str | Json) -> asyncio.Future[Json]:
         return self.begin("session/prompt", sessionId=session, prompt=as_blocks(blocks))
-
-    # ---- what arrived
 
     def updates(self, kind: str | None = None, session: str | None = None) -> list[Json]:
         """The updates in order: all, of a kind, of a session."""

@@ -169,8 +169,6 @@ class ServedSession:
     def config_options(self) -> list[dict[str, Any]]:
         return [to_json(option) for option in self.config.options()]
 
-    # ---- turns
-
     async def prompt(self, blocks: Sequence[Any]) -> schema.StopReason:
         """Works on a prompt, then asks the user about the proposals.
 
@@ -286,8 +284,6 @@ class ServedSession:
             self._send(done)
         return answer
 
-    # ---- choices
-
     def set_mode(self, mode: str) -> None:
         """Chooses the mode of the next run, and tells the client. Raises WrongRequest if there is no such mode."""
         self.config.check_mode(mode)
@@ -331,8 +327,6 @@ class ServedSession:
         found = commands.available(self.session.skills.found)
         self._send(schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=found))
 
-    # ---- what the session reports
-
     def say(self, text: str) -> None:
         """Adds a text to the conversation that the client shows."""
         self._send(agent_text(text))
@@ -371,8 +365,6 @@ class ServedSession:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-    # ---- the end
 
     async def close(self) -> None:
         """Stops everything and saves the session, so that another process can open it. A run counts as interrupted."""

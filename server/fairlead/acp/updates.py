@@ -191,7 +191,8 @@ class Updates:
         )
 
     def _begin_command(self, event: CommandStarted) -> None:
-        if event.call_id in self._calls and not event.is_check:
+        """A check of a step, or of the user, has no call that is shown, so it gets one."""
+        if event.call_id in self._calls:
             return self._progress(event.call_id, status="in_progress")
         if not event.is_check:
             return None
