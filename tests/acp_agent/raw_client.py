@@ -59,6 +59,7 @@ class RawClient:
         self._waiting: dict[Any, asyncio.Future[Json]] = {}
         self._changed = asyncio.Event()
         self._reader = asyncio.ensure_future(self._read())
+        self._reader.add_done_callback(self._fail_waiting)
 
     def send(self, message: Json) -> None:
         self.transcript.append(message)
@@ -133,6 +134,8 @@ class RawClient:
         """Waits until what has arrived fulfils a condition."""
         async with asyncio.timeout(DEADLINE):
             while not holds():
+                if self._reader.done():
+                    raise self._reader.exception() or AssertionError("the agent has ended")
                 self._changed.clear()
                 await self._changed.wait()
 
@@ -145,6 +148,14 @@ class RawClient:
             self.transcript.append(message)
             self._take(message)
             self._changed.set()
+
+    def _fail_waiting(self, reader: asyncio.Future[None]) -> None:
+        """Fails the requests that are not answered: a message was wrong, or the agent has ended."""
+        error = None if reader.cancelled() else reader.exception()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error or ConnectionError("the agent has ended"))
+        self._changed.set()
 
     def _take(self, message: Json) -> None:
         method = message.get("method")

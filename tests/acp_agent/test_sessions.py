@@ -72,7 +72,7 @@ async def test_load_replays_everything_before_its_answer(agent: Open, workspace:
         [call] = client.calls().values()
         assert (call["title"], call["status"]) == ("Edit a.txt", "completed")
         await client.until(lambda: client.updates("available_commands_update"))
-        assert methods_until_answer(client, begun + len(before) + 1) == ["available_commands_update"]
+        assert methods_until_answer(client, begun + len(before) + 1)[0] == "available_commands_update"
         client.permission = by_kind("allow_once")
         await client.prompt(session, "/review")
         assert file.read_text() == "two\n"
@@ -91,7 +91,7 @@ async def test_resume_replays_nothing(agent: Open, workspace: Path, file: Path) 
         assert methods_until_answer(client, begun) == []
         await client.until(lambda: client.received[begun + 2 :])
         kinds = [each["params"]["update"]["sessionUpdate"] for each in client.received[begun + 1 :]]
-        assert kinds == ["plan", "available_commands_update"]
+        assert kinds[:2] == ["plan", "available_commands_update"]
         assert await client.prompt(session, "Hello") == "end_turn"
 
 

@@ -174,7 +174,12 @@ async def test_a_file_that_changes_during_the_question_is_asked_about_again(
         client.permission = permission
         await client.prompt(session, "Write two")
         assert file.read_text() == "mine\n"
-        assert len(client.asked()) <= 2
+        _, again = client.asked()
+        assert [option["name"] for option in again["options"]] == ["Decide later", "Replace mine", "Keep mine"]
+        assert again["toolCall"]["content"][0]["oldText"] == "mine\n"
+        client.permission = by_kind("allow_once")
+        await client.prompt(session, "/review")
+        assert file.read_text() == "two\n"
 
 
 async def test_what_was_left_is_not_asked_about_in_each_turn(agent: Open, workspace: Path, file: Path) -> None:
