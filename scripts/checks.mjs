@@ -1,6 +1,7 @@
 // The checks of `npm test` and `npm run test:all`, in the order in which they start.
 
 import { availableParallelism } from "node:os";
+import { acpClientsDir } from "./acp-clients.mjs";
 import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
@@ -92,6 +93,10 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     {
       optional: true,
       ...otherPrograms("neovim", ["neovim"], "tests/neovim", { FAIRLEAD_NEOVIM: wheelsDir("neovim") }),
+    },
+    {
+      optional: true,
+      ...otherPrograms("acp", ["acp-clients"], "tests/acp_clients", { FAIRLEAD_ACP_CLIENTS: acpClientsDir() }),
     },
     { optional: true, ...otherPrograms("emacs", [], "tests/emacs", {}) },
     {

@@ -5,6 +5,7 @@
 //   --pytest "ARGS"      passed to pytest          --list           prints the names of the checks
 
 import { parseArgs } from "node:util";
+import { ensureAcpClients } from "./acp-clients.mjs";
 import { checks } from "./checks.mjs";
 import { isolate } from "./isolation.mjs";
 import { run } from "./process.mjs";
@@ -79,6 +80,7 @@ async function setUp(chosen) {
   for (const name of ["local-model", "litellm", "dasllama", "tool-servers", "neovim"])
     if (needed.has(name)) await ensureWheels(name);
   if (needed.has("conformance")) await ensureConformance();
+  if (needed.has("acp-clients")) await ensureAcpClients();
   // If this fails, the check reports the reason.
   if (needed.has("vscode")) await installEditor().catch(() => {});
 }

@@ -12,7 +12,7 @@ import pytest
 import fairlead
 
 SERVER = Path(fairlead.__file__).parent
-PACKAGES = ("agent", "app", "cli", "lsp", "messages", "plan", "session")
+PACKAGES = ("acp", "agent", "app", "cli", "lsp", "messages", "plan", "session")
 TEXTS_OF_OTHERS = {
     "agent.textual_calls": "the model's text",
     "session.context.attachments": "Git's diffs",

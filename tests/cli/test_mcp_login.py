@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from cli.command import COMMAND, environment, in_terminal, run_plain
-from fairlead.cli.sign_in_file import SignInFile
+from fairlead.app.sign_in_file import SignInFile
 from tool_servers.authorization import protected_server
 
 SCRIPTED = Path(__file__).parents[1] / "tool_servers" / "scripted.py"

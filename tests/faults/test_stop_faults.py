@@ -92,9 +92,9 @@ async def test_fault_63_a_blocked_process_ends_after_its_client() -> None:
     """docs/faults.md 63: the process ends even if its event loop is blocked when stdin ends."""
     code = """
 import asyncio, sys, threading
-from fairlead.lsp.transport import StdioFrames
+from fairlead.app.streams import StdioFrames
 async def main():
-    StdioFrames(sys.stdin.buffer, asyncio.get_running_loop(), end_after=0.1)
+    StdioFrames(sys.stdin.buffer, lambda stream: stream.readline() or None, asyncio.get_running_loop(), end_after=0.1)
     threading.Event().wait()
 asyncio.run(main())
 """

@@ -9,9 +9,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from fairlead.app.streams import without_lone_surrogates
 from fairlead.lsp.convert_edits import text_edits
 from fairlead.lsp.documents import Documents
-from fairlead.lsp.transport import without_lone_surrogates
 from fairlead.positions import apply_text_edits, offset_at
 from fairlead.text_lines import split_lines
 from fairlead.workspace.editor import FileEdit

@@ -86,8 +86,8 @@ EXAMPLES = {
         shell="exec_command",
         command="cmd",
         files={
-            "config.toml": 'model_provider = "standin"\nmodel = "gpt-5.1-codex"\n[model_providers.standin]\nname = "s"\n'
-            'base_url = "@URL@/v1"\nenv_key = "STAND_IN_KEY"\nwire_api = "responses"\n'
+            "config.toml": 'model_provider = "standin"\nmodel = "gpt-5.1-codex"\n[model_providers.standin]\n'
+            'name = "s"\nbase_url = "@URL@/v1"\nenv_key = "STAND_IN_KEY"\nwire_api = "responses"\n'
         },
     ),
     "opencode": Example(

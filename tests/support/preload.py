@@ -17,6 +17,8 @@ from support.client import Client
 footprint.install()
 for module in (
     "fairlead.cli.main",
+    "fairlead.cli.acp",
+    "fairlead.acp.serve",
     "fairlead.lsp.serve",
     "fairlead.models.replay",
     "fairlead.shell.sandbox.overlay",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fairlead.agent.model import Request, Retrying
+from fairlead.agent.outcome import Outcome
 from fairlead.app.endpoint import Credentials, choose_endpoint, default_endpoint, endpoint_specs
 from fairlead.app.model_catalog import EndpointModels, ModelCatalog
 from fairlead.app.settings import ignored_values, read_settings
@@ -25,11 +26,18 @@ from fairlead.models.common.models_list import MAX_NAME
 from fairlead.models.common.presets import ModelFacts, presets
 from fairlead.models.common.prices import price_of
 from fairlead.models.factory import ModelChoice, open_model
+from fairlead.sentences import Phrase
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import SessionEvent
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.report.listing import Row
+from fairlead.session.report.summary import short_record
+from fairlead.session.review import decisions
+from fairlead.session.review.checks import check_accepted
+from fairlead.session.review.target import HunkOutcome, Target
+from fairlead.session.run.prompt import RunTask
 from fairlead.session.server_context import ServerContext
+from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals, SavingChanged
@@ -102,6 +110,7 @@ class App:
         self._front_end = front_end
         self._watcher = Watcher(self._changed_on_disk, self._others_changed)
         self._reported: set[str] = set()
+        self._checking: set[asyncio.Task[None]] = set()
         storage = start.storage
         self.context = ServerContext(
             buffers,
@@ -298,6 +307,46 @@ class App:
         text = f"The model “{choice.endpoint.model}” is not used, because its price is unknown and the cost is limited."
         self._warn_once(f"{text} Set the price in the setting endpoints, or limit budget.tokens instead.")
         return False
+
+    async def run(
+        self, session: Session, task: RunTask, on_begin: Callable[[], None] = lambda: None
+    ) -> tuple[Outcome, tuple[Phrase, ...]]:
+        """Runs a task. Returns its outcome and a short summary of the whole session's work.
+
+        Args:
+            on_begin: as for `Session.run`.
+
+        Raises:
+            RequestRefused: as `Session.run`.
+        """
+
+        def begin() -> None:
+            self.warn_about_cost_limit(session.selection)
+            on_begin()
+
+        outcome = await session.run(task, begin)
+        record = short_record(session.snapshot(), session.evidence.support_by_item)
+        session.show_end(outcome, record)
+        return outcome, record
+
+    async def accept(
+        self, session: Session, target: Target, seen_version: int | None, *, overwrite_user_lines: bool = False
+    ) -> list[HunkOutcome]:
+        """Accepts changes, then starts the checks that the settings require. Warns about those that fail.
+
+        Args:
+            seen_version, overwrite_user_lines: as for `decisions.accept`, whose exceptions it raises.
+        """
+        outcomes = await decisions.accept(session.review, target, seen_version, overwrite_user_lines)
+        if any(outcome.outcome == "applied" for outcome in outcomes):
+            task = asyncio.ensure_future(self._check_accepted(session))
+            self._checking.add(task)
+            task.add_done_callback(self._checking.discard)
+        return outcomes
+
+    async def _check_accepted(self, session: Session) -> None:
+        for failure in await check_accepted(session.user_checks):
+            self._front_end.show_warning(failure)
 
     def prepare_exit(self) -> None:
         """Runs that end from now on count as interrupted."""

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from fairlead.cli.sign_in_file import SIGN_INS, SignInFile
+from fairlead.app.sign_in_file import SIGN_INS, SignInFile
 from fairlead.errors import FairleadError
 from fairlead.wire import protocol as wire
 from fairlead.workspace.paths import Roots

@@ -54,6 +54,7 @@ commands:
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
   fairlead serve        start the language server on stdin and stdout, for editors
+  fairlead acp          work as an agent in an editor that speaks ACP
 
 For the options of a command, add --help, as in `fairlead run --help`.
 """
@@ -133,7 +134,7 @@ SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
-WITH_OWN_PARSERS = ("agents", "mcp", "review")
+WITH_OWN_PARSERS = ("acp", "agents", "mcp", "review")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -209,6 +210,10 @@ def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, St
         from fairlead.cli.mcp import run_mcp  # noqa: PLC0415
 
         return run_mcp
+    if name == "acp":
+        from fairlead.cli.acp import run_acp  # noqa: PLC0415
+
+        return run_acp
     from fairlead.cli.review_saved import run_review  # noqa: PLC0415
 
     return run_review

@@ -1,16 +1,14 @@
 """Turns session events into notifications. Successive deltas of one stream are joined."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from fairlead.agent.events import Event, Text, Thinking, ToolOutput
+from fairlead.agent.events import Event
 from fairlead.differences import difference
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.convert_tool_servers import tool_servers
-from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged, joined_deltas
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
 from fairlead.wire.events import EventHead
@@ -58,8 +56,8 @@ class Notifier:
 
     def __call__(self, events: Sequence[SessionEvent]) -> None:
         """Sends these events as notifications. `PlanChanged` and `EditsChanged` are sent as states (`_send_state`)."""
-        for _, group in groupby(events, _stream):
-            match _joined(group):
+        for event in joined_deltas(events):
+            match event:
                 case PlanChanged() as plan:
                     self._send_state(wire.PLAN, wire.PLAN_CHANGED, convert.plan(self._session_id, plan))
                 case EditsChanged() as edits:
@@ -67,7 +65,7 @@ class Notifier:
                     self._send_state(wire.EDITS, wire.EDITS_CHANGED, state)
                 case ToolServersChanged(statuses):
                     self._sender.send_notification(wire.TOOL_SERVERS, tool_servers(self._session_id, statuses))
-                case event:
+                case _:
                     self._send(event)
 
     def _send_state(self, whole: str, changed: str, state: states.PlanWire | states.EditsWire) -> None:
@@ -93,23 +91,3 @@ class Notifier:
         head: EventHead = {"sessionId": self._session_id, "seq": self._seq, "runId": event.run_id}
         params = convert_events.event(self._roots(), head, event, self._token())
         self._sender.send_notification(wire.EVENT, params)
-
-
-def _stream(event: SessionEvent) -> Any:
-    """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
-    match event:
-        case Text() | Thinking():
-            return type(event), event.run_id, event.restarts
-        case ToolOutput(call_id):
-            return ToolOutput, call_id
-        case _:
-            return object()
-
-
-def _joined(events: Iterable[SessionEvent]) -> SessionEvent:
-    """Joins the deltas of one stream. Any other group consists of one event, which is returned as it is."""
-    first, *rest = events
-    if isinstance(first, Text | Thinking | ToolOutput) and rest:
-        texts = (delta.text for delta in (first, *rest) if isinstance(delta, Text | Thinking | ToolOutput))
-        return replace(first, text="".join(texts))
-    return first

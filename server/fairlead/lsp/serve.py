@@ -6,28 +6,23 @@ import gc
 import logging
 import os
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from fairlead.app.process import CLOSE_SECONDS, configure_log, schedule_exit
+from fairlead.app.streams import FramingError, StdioFrames, StdoutWriter, take_stdin, take_stdout
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.initialization import Initialization
-from fairlead.lsp.transport import FramingError, StdioFrames, StdoutWriter, take_stdin, take_stdout
+from fairlead.lsp.transport import read_frame
 
 if TYPE_CHECKING:
     from fairlead.lsp.server import AgentServer
 
 log = logging.getLogger(__name__)
 
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# how long runs and other tasks may take to end after the client has disconnected
-CLOSE_SECONDS = 4.0
-# how long the process may take to exit after that
-END_SECONDS = 1.0
 # the parameter of glibc's mallopt for the maximum number of heaps (arenas)
 _M_ARENA_MAX = -8
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 async def serve() -> int:
@@ -35,10 +30,12 @@ async def serve() -> int:
 
     Returns the exit code for the process. If the process has not exited `END_SECONDS` later, it is ended.
     """
-    _configure_log(os.environ.get("FAIRLEAD_LOG", ""))
+    configure_log(os.environ.get("FAIRLEAD_LOG", ""))
+    # pygls logs every refused request with a traceback; ClientConnection.report_server_error logs what matters
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
     connection = ClientConnection()
     protocol, server = connection.protocol, None
-    frames = StdioFrames(take_stdin(), asyncio.get_running_loop())
+    frames = StdioFrames(take_stdin(), read_frame, asyncio.get_running_loop())
     protocol.set_writer(StdoutWriter(take_stdout(), frames.end))
     code = 0
     try:
@@ -60,7 +57,7 @@ async def serve() -> int:
         if not closing.done():
             log.warning("a task was still running %g s after the client disconnected", CLOSE_SECONDS)
         server.sessions.close_journals()
-    _schedule_exit(code)
+    schedule_exit(code)
     return code
 
 
@@ -99,35 +96,3 @@ async def _close(server: "AgentServer", serving: asyncio.Task[int] | None) -> No
     others = asyncio.all_tasks() - {serving, asyncio.current_task()}
     if others:
         await asyncio.wait(others)
-
-
-def _schedule_exit(code: int) -> None:
-    """Ends the process after `END_SECONDS` even if a thread is still running, because threads cannot be cancelled."""
-    timer = threading.Timer(END_SECONDS, os._exit, (code,))
-    timer.daemon = True
-    timer.start()
-
-
-def _configure_log(wanted: str) -> None:
-    """Logs to stderr: Fairlead at the wanted level, pygls at CRITICAL, and other libraries at WARNING.
-
-    A wanted level that is empty or unknown counts as WARNING.
-    """
-    handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(_is_harmless)
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, format=LOG_FORMAT, force=True)
-    level = wanted.strip().upper() or "WARNING"
-    logging.getLogger("fairlead").setLevel(level if level in LEVELS else "WARNING")
-    if level not in LEVELS:
-        log.warning("FAIRLEAD_LOG=%.40r is unknown, so WARNING is used; the levels are %s", wanted, ", ".join(LEVELS))
-    # pygls logs every refused request with a traceback; ClientConnection.report_server_error logs what matters
-    logging.getLogger("pygls").setLevel(logging.CRITICAL)
-
-
-def _is_harmless(record: logging.LogRecord) -> bool:
-    """Whether a record may be logged. Below WARNING, libraries log the headers and bodies of requests, with secrets.
-
-    The levels of the loggers are not enough: some libraries set their own level from a variable, such as ANTHROPIC_LOG,
-    when they are imported.
-    """
-    return record.levelno >= logging.WARNING or record.name.partition(".")[0] == "fairlead"

@@ -1,10 +1,12 @@
 """The events of a session: those of its runs and checks, and the whole plan or all proposals whenever they change."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from fairlead.agent.events import CheckFinished, Event, SmallestSet
+from fairlead.agent.events import CheckFinished, Event, SmallestSet, Text, Thinking, ToolOutput
 from fairlead.code.decode import Problem
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
@@ -62,3 +64,29 @@ class ToolServersChanged:
 
 
 SessionEvent = Event | PlanChanged | EditsChanged | ToolServersChanged
+
+
+def joined_deltas(events: Sequence[SessionEvent]) -> Iterator[SessionEvent]:
+    """The events in order, with successive deltas of one stream as one event."""
+    for _, group in groupby(events, _stream):
+        yield _joined(group)
+
+
+def _stream(event: SessionEvent) -> Any:
+    """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
+    match event:
+        case Text() | Thinking():
+            return type(event), event.run_id, event.restarts
+        case ToolOutput(call_id):
+            return ToolOutput, call_id
+        case _:
+            return object()
+
+
+def _joined(events: Iterable[SessionEvent]) -> SessionEvent:
+    """Joins the deltas of one stream. Any other group consists of one event, which is returned as it is."""
+    first, *rest = events
+    if isinstance(first, Text | Thinking | ToolOutput) and rest:
+        texts = (delta.text for delta in (first, *rest) if isinstance(delta, Text | Thinking | ToolOutput))
+        return replace(first, text="".join(texts))
+    return first

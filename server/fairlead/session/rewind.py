@@ -84,11 +84,16 @@ async def fork(sessions: Sessions, session: Session, checkpoint_id: int) -> Rewo
     checkpoint = _checkpoint(session, checkpoint_id)
     state = rewound(session.snapshot(), checkpoint)
     created = sessions.create(f"{session.title} (fork)" if checkpoint.messages else "")
-    # none of the original's decisions can be undone here
+    await created.adopt(forked(state))
+    return Rewound(created, checkpoint.prompt)
+
+
+def forked(state: SessionState) -> SessionState:
+    """The state of a session, for a new session that continues from there."""
+    # none of the original's decisions can be undone there
     checkpoints = tuple(replace(each, decisions=0) for each in state.checkpoints)
     # the earlier requests are counted in the original
-    await created.adopt(replace(state, decisions=DecisionLog(), checkpoints=checkpoints, spent={}))
-    return Rewound(created, checkpoint.prompt)
+    return replace(state, decisions=DecisionLog(), checkpoints=checkpoints, spent={})
 
 
 def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:

@@ -158,7 +158,7 @@ class Session:
             lambda: self.journal_writer.events,
         )
         hooks = UserHooks(hooks_workspace, context.hook_files, context.allowed_hooks, Path.home())
-        self.hooks = SessionHooks(hooks, hooks_workspace, lambda: self.files.version, context.warn_once)
+        self.hooks: SessionHooks = SessionHooks(hooks, hooks_workspace, lambda: self.files.version, context.warn_once)
         self.tool_servers = ToolServers(
             ToolServersWorkspace(self.files, lambda: self.commands, context),
             lambda: context.tool_definitions(self.files.roots),

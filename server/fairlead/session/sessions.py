@@ -492,3 +492,8 @@ class Sessions:
         self.flush()
         for session in self:
             session.journal_writer.close()
+
+    def release_journals(self) -> None:
+        """Lets other processes open the sessions although this one continues. Call it after `close_journals`."""
+        for session in self:
+            session.journal_writer.journal.close()

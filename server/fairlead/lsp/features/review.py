@@ -1,7 +1,5 @@
 """The user's decisions on proposals: accept, reject, amend, undo and redo."""
 
-import asyncio
-
 from fairlead.lsp import convert_edits
 from fairlead.lsp.changes_in_file import changes_in_file as changes_in_file_of
 from fairlead.lsp.changes_in_file import is_compared_with
@@ -10,7 +8,6 @@ from fairlead.lsp.params import read_path
 from fairlead.lsp.review_commands import proposal_of
 from fairlead.lsp.server import AgentServer
 from fairlead.session.review import decisions, undo
-from fairlead.session.review.checks import check_accepted
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.review.undo_item import undo_item
 from fairlead.session.session import Session
@@ -22,15 +19,9 @@ async def accept(server: AgentServer, params: AcceptParams) -> wire.ReviewResult
     """`agent/edits/accept`: accepts changes, then starts the checks that the settings require."""
     session = await named_session(server, params)
     target, version = session_target(session, params["target"]), params.get("version")
-    outcomes = await decisions.accept(session.review, target, version, overwrite_user_lines="resolution" in params)
-    if any(outcome.outcome == "applied" for outcome in outcomes):
-        server.add_background(asyncio.ensure_future(_check_accepted(server, session)))
+    overwrite = "resolution" in params
+    outcomes = await server.app.accept(session, target, version, overwrite_user_lines=overwrite)
     return _result(server, session, outcomes)
-
-
-async def _check_accepted(server: AgentServer, session: Session) -> None:
-    for failure in await check_accepted(session.user_checks):
-        server.show_warning(failure)
 
 
 async def reject(server: AgentServer, params: RejectParams) -> wire.ReviewResult:

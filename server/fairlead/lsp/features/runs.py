@@ -8,7 +8,6 @@ from fairlead.lsp.run_params import RunParams, read_run
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import WrongRequest
 from fairlead.session.report.subagent_page import subagent_page
-from fairlead.session.report.summary import short_record
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.session import Session
 from fairlead.wire import protocol as wire
@@ -53,12 +52,9 @@ async def execute_run(server: AgentServer, session: Session, run: RunParams) -> 
     """
 
     def begin() -> None:
-        server.app.warn_about_cost_limit(session.selection)
         server.run_progress.begin_run(session.id, run.work_done_token, server.editor.capabilities.progress)
 
-    outcome = await session.run(run.task, begin)
-    record = short_record(session.snapshot(), session.evidence.support_by_item)
-    session.show_end(outcome, record)
+    outcome, record = await server.app.run(session, run.task, begin)
     return convert_events.run_result(session.id, outcome, record)
 
 

@@ -1,4 +1,4 @@
-"""The sign-ins to tool servers that the terminal saves, in a file that only the user can read."""
+"""The sign-ins to tool servers of the terminal and of editors over ACP, in a file that only the user can read."""
 
 import json
 import os

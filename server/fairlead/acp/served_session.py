@@ -1,0 +1,379 @@
+"""A session as the client sees it: its turns, its choices and its questions."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acp import schema
+
+from fairlead.acp import commands
+from fairlead.acp.client import Client, Option, Update, text_content, to_json
+from fairlead.acp.client_servers import with_client_servers
+from fairlead.acp.config_options import AGENT_PREFIX, MODE, ConfigOptions
+from fairlead.acp.ports import AcpEditor, NoBuffers
+from fairlead.acp.prompt_content import ReadPrompt, read_prompt
+from fairlead.acp.review import TurnReview
+from fairlead.acp.texts import note, plain
+from fairlead.acp.updates import Updates, agent_text
+from fairlead.agent.errors import ModelError
+from fairlead.agent.events import StopReason
+from fairlead.app.app import App, Start
+from fairlead.app.sign_in_file import SIGN_INS, SignInFile
+from fairlead.display import escape_invisible
+from fairlead.sentences import english
+from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.session.events import SessionEvent
+from fairlead.session.evidence.spending import total
+from fairlead.session.report.listing import Row
+from fairlead.session.rewind import forked
+from fairlead.session.run.prompt import CONTINUATION_PROMPTS, Continuation, RunTask
+from fairlead.session.session import Session
+from fairlead.session.state import SessionState
+from fairlead.session.store.journal import SavingChanged
+
+BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
+START_PLAN = "Start the work on this plan?"
+STOP_REASONS: dict[StopReason, schema.StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "max_turn_requests",
+    "budget": "max_turn_requests",
+    "loop": "max_turn_requests",
+    "refusal": "refusal",
+    "hook": "end_turn",
+    "cancelled": "cancelled",
+}
+"""Those of the protocol. A run that ended with an error is answered with an error."""
+
+
+class RunFailed(Exception):
+    """The model did not answer. The message is for the user."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(error.message)
+        self.kind = error.kind
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a session works, and what it may use besides the user's settings."""
+
+    folders: Sequence[Path]
+    """The folders of the workspace. Commands start in the first one."""
+    settings: Mapping[str, Any]
+    """The user's settings, by their names without the prefix `fairlead.`."""
+    servers: Sequence[Any] = ()
+    """The tool servers that the client passes."""
+    storage: Path | None = None
+    """The folder of the saved sessions; None: they are not saved."""
+
+
+class ServedSession:
+    """One session with everything that it needs, so that nothing of it applies to another one. Implements `FrontEnd`.
+
+    Nothing is sent before `begin`, because the client does not know the session before the answer to its request.
+    """
+
+    def __init__(self, client: Client, place: Place) -> None:
+        self.client = client
+        self._has_begun = False
+        self._warnings: list[str] = []
+        self._title = ""
+        self._turn: asyncio.Task[schema.StopReason] | None = None
+        self._is_cancelled = False
+        self._numbers = itertools.count(1)
+        self._background: set[asyncio.Task[None]] = set()
+        self.config = ConfigOptions()
+        self.updates = Updates(lambda: self.app.context.roots, self._cost, self._send)
+        start = Start(
+            [(folder, "") for folder in place.folders],
+            is_trusted=True,
+            restores_sessions=False,
+            storage=place.storage,
+        )
+        self.app = App(start, self, NoBuffers(), AcpEditor(self), None, None)
+        settings, problems = with_client_servers(place.settings, place.servers)
+        warning = self.app.use_settings(settings)
+        self._warnings += [*filter(None, [warning]), *problems]
+        if place.storage is not None:
+            sign_ins = SignInFile(place.storage / SIGN_INS)
+            self.app.use_secrets(sign_ins.read())
+            self.app.context.server_secrets.on_change = sign_ins.change
+        self.app.prepare()
+        self._session: Session | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session. It is open after `create` or `open`."""
+        assert self._session is not None
+        return self._session
+
+    @property
+    def session_id(self) -> str:
+        return self.session.id
+
+    async def create(self) -> None:
+        """Creates the session. Raises RequestRefused if the workspace cannot be used."""
+        self._session = self.app.sessions.create()
+        await self._read_choices()
+
+    async def fork(self, state: SessionState) -> None:
+        """Creates the session as another one is now. Raises RequestRefused if the workspace cannot be used."""
+        self._session = session = self.app.sessions.create(f"{state.title} (fork)")
+        await session.adopt(forked(state))
+        await self._read_choices()
+
+    async def open(self, session_id: str) -> None:
+        """Opens a saved session, after comparing its proposals with the files.
+
+        Raises:
+            WrongRequest, RequestRefused: as `Sessions.get`.
+        """
+        await self.app.sessions.rows_when_loaded()
+        self._session = session = await self.app.sessions.get(session_id)
+        # a client that resumes still shows the questions of the earlier process
+        self._numbers = itertools.count(session.journal_writer.events + 1)
+        await session.files.observe_all()
+        session.publish()
+        agent = session.runs.agent
+        self.config.mode = f"{AGENT_PREFIX}{agent}" if agent else session.runs.mode
+        await self._read_choices()
+        if self.config.run_agent not in {"", *(each.name for each in self.config.agents)}:
+            self.config.mode = "agent"
+
+    def replay(self) -> None:
+        """Sends the conversation and the plan of an opened session."""
+        self._has_begun = True
+        self.updates.replay(self.session.conversation.entries)
+        self.updates([self.session.plan_state(), self.session.edits()])
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Sends what the client does not know yet, and from now on everything. Call it after the answer was sent."""
+        self._has_begun = True
+        self.updates([self.session.plan_state(), self.session.edits()])
+        self._send_commands()
+        for warning in self._warnings:
+            self.show_warning(warning)
+        self._warnings.clear()
+        if not self.session.settings.replay:
+            self._add_background(self._list_models())
+
+    def answer_fields(self) -> dict[str, Any]:
+        """What the answer to a request for this session contains."""
+        return {"modes": to_json(self.config.mode_state()), "configOptions": self.config_options()}
+
+    def config_options(self) -> list[dict[str, Any]]:
+        return [to_json(option) for option in self.config.options()]
+
+    async def prompt(self, blocks: Sequence[Any]) -> schema.StopReason:
+        """Works on a prompt, then asks the user about the proposals.
+
+        Raises:
+            WrongRequest: the prompt cannot be used.
+            RequestRefused: it cannot be worked on now.
+            RunFailed: the model did not answer.
+        """
+        if self._turn is not None:
+            raise RequestRefused(BUSY)
+        read = read_prompt(blocks, self.app.context.roots)
+        self._is_cancelled = False
+        self._turn = turn = asyncio.ensure_future(self._work(read))
+        try:
+            return await turn
+        except (asyncio.CancelledError, RequestRefused, WrongRequest, RunFailed):
+            if not self._is_cancelled:
+                raise
+            return "cancelled"
+        finally:
+            self._turn = None
+            self.session.flush()
+
+    def cancel(self) -> None:
+        """Stops the turn and the background commands, if there are any."""
+        self._is_cancelled = self._turn is not None
+        self.session.cancel()
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def _work(self, prompt: ReadPrompt) -> schema.StopReason:
+        command = commands.find(prompt.text)
+        if command is not None:
+            return await command.run(self) or "end_turn"
+        mode, agent = self.config.run_mode, self.config.run_agent
+        return await self.run(RunTask(prompt.text, prompt.items, mode=mode, agent=agent))
+
+    async def run(self, task: RunTask) -> schema.StopReason:
+        """Runs a task. At the end, asks about the plan or the proposals.
+
+        Raises:
+            RequestRefused: as `Session.run`.
+            RunFailed: the model did not answer.
+        """
+        self.updates.begin_turn()
+        before = self.session.files.changes
+        outcome, record = await self.app.run(self.session, task)
+        self.session.flush()
+        if self._is_cancelled or outcome.stop_reason == "cancelled":
+            return "cancelled"
+        if outcome.error is not None:
+            raise RunFailed(outcome.error)
+        self.updates.show_end(outcome.stop_reason, outcome.message, english(record))
+        self._send_commands()
+        is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
+        if is_planned and outcome.stop_reason == "end_turn":
+            return await self.approve_plan()
+        if len(self.session.files.changes):
+            await self.reviewer.after_turn(before)
+        return STOP_REASONS[outcome.stop_reason]
+
+    async def continue_run(self, what: Continuation) -> schema.StopReason:
+        """Continues a run that did not finish, or starts the work on the plan. Raises as `run`."""
+        mode, agent = (None, None) if what == "paused" else ("agent", self.config.run_agent)
+        if what == "plan" and self.config.run_mode != "agent":
+            self.set_mode("agent")
+        return await self.run(RunTask(CONTINUATION_PROMPTS[what], mode=mode, continues=what, agent=agent))
+
+    async def approve_plan(self) -> schema.StopReason:
+        """Asks whether the work on the plan starts, and starts it if the user wants that. Raises as `run`."""
+        steps = [item.content for item in self.session.plan.snapshot().items if item.status != "completed"]
+        if not steps:
+            return "end_turn"
+        text = "\n".join(f"{number}. {escape_invisible(step)}" for number, step in enumerate(steps, 1))
+        options = [Option("keep", "No, keep planning", "reject_once"), Option("start", "Yes, start", "allow_once")]
+        if await self.ask(None, START_PLAN, "switch_mode", text, options) != "start":
+            return "end_turn"
+        return await self.continue_run("plan")
+
+    @property
+    def reviewer(self) -> TurnReview:
+        """Asks about the proposals."""
+        return TurnReview(self.app, self.session, self.client, self._numbers)
+
+    async def ask(
+        self, call_id: str | None, title: str, kind: schema.ToolKind, details: str, options: Sequence[Option]
+    ) -> str | None:
+        """Asks the user. Returns the id of the option that they chose; None: no answer.
+
+        Args:
+            call_id: the call that the question is about. None, and for one that was not shown: the question gets one.
+            details: Markdown; may be empty.
+        """
+        self.session.flush()
+        is_known = call_id is not None and self.updates.is_announced(call_id)
+        call = schema.ToolCallUpdate(
+            tool_call_id=call_id if call_id is not None and is_known else f"question-{next(self._numbers)}",
+            title=plain(title),
+            kind=kind,
+            status="pending",
+            content=[*text_content(details)] or None,
+        )
+        if not is_known:
+            self.client.begin_call(self.session_id, call)
+        answer = await self.client.choose(self.session_id, call, options)
+        if not is_known:
+            is_yes = next((each.kind.startswith("allow") for each in options if each.id == answer), False)
+            done = schema.ToolCallProgress(
+                session_update="tool_call_update",
+                tool_call_id=call.tool_call_id,
+                status="completed" if is_yes else "failed",
+            )
+            self._send(done)
+        return answer
+
+    def set_mode(self, mode: str) -> None:
+        """Chooses the mode of the next run, and tells the client. Raises WrongRequest if there is no such mode."""
+        self.config.check_mode(mode)
+        if mode == self.config.mode:
+            return
+        self.config.mode = mode
+        self._send(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
+        self._send_options()
+
+    def set_option(self, option: str, value: str) -> None:
+        """Chooses the value of an option. Raises WrongRequest if there is no such option or value."""
+        if option == MODE:
+            return self.set_mode(value)
+        selection = self.config.selection(option, value)
+        self.app.check_selection(selection)
+        self.session.select_model(selection)
+        self.config.chosen = self.session.model
+        return None
+
+    async def _read_choices(self) -> None:
+        self.config.agents = (await self.session.skills.update()).agents
+        if not self.session.settings.replay:  # a recording has no model to choose
+            self.config.chosen = self.session.model
+            self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=())
+
+    async def _list_models(self) -> None:
+        """Asks the server of the chosen model which models it has."""
+        before = self.config_options()
+        endpoint = self.config.chosen.endpoint
+        self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=[endpoint])
+        self.config.chosen = self.session.model
+        if self.config_options() != before:
+            self._send_options()
+
+    def _send_options(self) -> None:
+        options = self.config.options()
+        self._send(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=options))
+
+    def _send_commands(self) -> None:
+        """Sends the commands, which a run may have changed: it reads the skills again."""
+        found = commands.available(self.session.skills.found)
+        self._send(schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=found))
+
+    def say(self, text: str) -> None:
+        """Adds a text to the conversation that the client shows."""
+        self._send(agent_text(text))
+
+    def show_warning(self, text: str) -> None:
+        if not self._has_begun:
+            self._warnings.append(text)
+            return
+        self.say(note(f"Fairlead: {text}"))
+
+    def report_saving(self, changed: SavingChanged) -> None:
+        self.show_warning(changed.message)
+
+    def subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
+        return self._on_events
+
+    def publish_list(self, rows: tuple[Row, ...]) -> None:
+        """Tells the client the title of the session when it has one, or another one."""
+        title = next((row.title for row in rows if self._session and row.id == self._session.id), "")
+        if title and title != self._title and self._has_begun:
+            self._title = title
+            self._send(schema.SessionInfoUpdate(session_update="session_info_update", title=plain(title)))
+
+    def _on_events(self, events: Sequence[SessionEvent]) -> None:
+        if self._has_begun:
+            self.updates(events)
+
+    def _send(self, update: Update) -> None:
+        if self._has_begun:
+            self.client.update(self.session_id, update)
+
+    def _cost(self) -> float | None:
+        return total(self.session.evidence.recorder.spent.values()).known_usd
+
+    def _add_background(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def close(self) -> None:
+        """Stops everything and saves the session, so that another process can open it. A run counts as interrupted."""
+        for task in self._background:
+            task.cancel()
+        self.app.prepare_exit()
+        await self.app.close()
+        if self._turn is not None:
+            self._turn.cancel()
+            await asyncio.wait({self._turn})
+        self.app.sessions.close_journals()
+        self.app.sessions.release_journals()
