@@ -163,7 +163,7 @@ GARBAGE = [
 ]
 
 
-async def test_fault_9001_garbage_does_not_end_the_connection(agent: Open, workspace: Path) -> None:
+async def test_fault_271_garbage_does_not_end_the_connection(agent: Open, workspace: Path) -> None:
     """docs/faults.md 271: lines that are no messages are answered or ignored, and the next request works."""
     async with agent({"text": "Yes."}) as client:
         session = await client.new(workspace)
@@ -192,7 +192,7 @@ async def test_fault_9001_garbage_does_not_end_the_connection(agent: Open, works
         {"outcome": {"outcome": "cancelled", "optionId": "accept"}},
     ],
 )
-async def test_fault_9002_no_answer_accepts_anything(agent: Open, workspace: Path, answer: Any) -> None:
+async def test_fault_272_no_answer_accepts_anything(agent: Open, workspace: Path, answer: Any) -> None:
     """docs/faults.md 272: an answer that names no option is no; the file stays proposed, and the turn ends."""
     (workspace / "a.txt").write_text("one\n")
     async with agent({"calls": [EDIT]}, {"text": "Done."}) as client:
@@ -207,7 +207,7 @@ async def test_fault_9002_no_answer_accepts_anything(agent: Open, workspace: Pat
         assert "1 file left to review" in client.text()
 
 
-async def test_fault_9003_answers_after_the_question(agent: Open, workspace: Path) -> None:
+async def test_fault_273_answers_after_the_question(agent: Open, workspace: Path) -> None:
     """docs/faults.md 273: an answer to a question that was cancelled, or a second answer, changes nothing."""
     (workspace / "a.txt").write_text("one\n")
     async with agent({"calls": [EDIT]}, {"text": "Done."}) as client:

@@ -8,15 +8,18 @@ from fairlead.acp.client import Option
 from fairlead.acp.texts import code, inline
 from fairlead.display import escape_invisible, escape_to_one_line, shorten
 from fairlead.gate.request import (
+    STARTS,
     Action,
     ApprovalRequest,
     CallTool,
     ChangeProtectedFile,
     ConfirmCall,
     FetchPage,
+    InstallAgent,
     InstallServer,
     RunCommand,
     RunHook,
+    StartAgent,
     StartProgram,
     StartServer,
     UseChangedTools,
@@ -26,7 +29,7 @@ from fairlead.gate.request import (
 REJECT = Option("reject", "No", "reject_once")
 ALLOW = Option("allow_once", "Yes, once", "allow_once")
 ALLOW_SESSION = Option("allow_session", "Yes, for this session", "allow_always")
-STAYS = (StartProgram, StartServer, InstallServer, UseChangedTools, RunHook)
+STAYS = StartProgram | STARTS | UseChangedTools | RunHook
 """What one answer allows until it changes."""
 
 
@@ -57,6 +60,10 @@ def _title(action: Action) -> tuple[str, schema.ToolKind]:
             return f"Start the tool server {_name(action.server)}?", "execute"
         case InstallServer():
             return f"Install the package of the tool server {_name(action.server)}?", "execute"
+        case StartAgent():
+            return f"Start {_name(action.server)}, now and later?", "execute"
+        case InstallAgent():
+            return f"Install the packages of {_name(action.server)}?", "execute"
         case UseChangedTools():
             return f"Allow the changed tools of {_name(action.server)}?", "other"
         case CallTool():
@@ -75,7 +82,7 @@ def _title(action: Action) -> tuple[str, schema.ToolKind]:
 
 def _where(action: Action) -> str:
     match action:
-        case RunCommand() | StartProgram() | InstallServer() | RunHook():
+        case RunCommand() | StartProgram() | InstallServer() | StartAgent() | InstallAgent() | RunHook():
             return f"In {inline(escape_to_one_line(str(action.cwd)))}"
         case UseSecretFile() | ChangeProtectedFile():
             return inline(escape_to_one_line(str(action.path)))

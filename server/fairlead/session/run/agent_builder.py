@@ -254,11 +254,12 @@ class AgentBuilder:
         if is_brief:
             own_tools = self._tools.brief(files, commands, checks)
         else:
-            own_tools = self._tools.own(files, commands, checks) | self._tools.of_code(files, commands)
+            own_tools = self._tools.own(files, commands, checks)
             own_tools["explore"] = Explore(subagents.explore)
             agents = [each for each in self.skills.found.agents if each.is_for_model]
             if agents:
                 own_tools["delegate"] = Delegate(agents, subagents.delegate)
+            own_tools |= self._tools.of_code(files, commands)
         given = self._tools.of_servers(commands, self._model.window.limit or USUAL_WINDOW)
         tools = {**own_tools, **given}
         return Agent(
