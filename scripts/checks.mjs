@@ -1,8 +1,10 @@
 // The checks of `npm test` and `npm run test:all`, in the order in which they start.
 
 import { availableParallelism } from "node:os";
+import path from "node:path";
 import { acpClientsDir } from "./acp-clients.mjs";
 import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
+import { cacheDir } from "./vscode/packages.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
@@ -97,6 +99,11 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     {
       optional: true,
       ...otherPrograms("acp", ["acp-clients"], "tests/acp_clients", { FAIRLEAD_ACP_CLIENTS: acpClientsDir() }),
+    },
+    {
+      optional: true,
+      // the agents of others; Fairlead itself installs them there
+      ...otherPrograms("agents", [], "tests/real_agents", { FAIRLEAD_AGENTS: path.join(cacheDir(), "agents") }),
     },
     { optional: true, ...otherPrograms("emacs", [], "tests/emacs", {}) },
     {

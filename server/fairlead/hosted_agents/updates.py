@@ -5,6 +5,7 @@ without a status. So everything is read as a change of what is known, by id, and
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -19,6 +20,7 @@ MAX_TITLE, MAX_OUTPUT, MAX_ENTRIES, MAX_ENTRY = 300, 40_000, 200, 2_000
 MAX_INPUT = 200_000
 """How much of a call's input is kept, in characters of JSON."""
 MAX_CHOICES = 200
+_FENCED = re.compile(r"(?s)```[\w-]*\n((?:(?!```).)*?)\n?```")
 ENDED: tuple[CallStatus, ...] = ("completed", "failed")
 _KINDS: Mapping[str, ToolKind] = {
     **{kind: kind for kind in get_args(ToolKind) if kind not in ("ask", "agent")},
@@ -51,11 +53,15 @@ class CallState:
 
     @property
     def command(self) -> str:
-        """The command line that it runs; empty if it says none."""
+        """The command line that it runs, which some agents say only in the title; empty for another kind of call."""
+        if self.kind != "execute":
+            return ""
         given = self.input.get("command", self.input.get("cmd"))
         if isinstance(given, str):
             return given
         words = [each for each in given if isinstance(each, str)] if is_list(given) else []
+        if not words:
+            return self.title
         # codex: ["bash", "-lc", "..."]
         return words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
 
@@ -265,8 +271,11 @@ def _text_of(content: Any) -> str:
 
 
 def _output_of(part: Any) -> str:
+    """The text of a part of a result, without the fence that some agents put around it."""
     given = fields_of(part)
-    return _text_of(given.get("content")) if given.get("type") == "content" else ""
+    text = _text_of(given.get("content")) if given.get("type") == "content" else ""
+    fenced = _FENCED.fullmatch(text.strip())
+    return fenced[1] if fenced is not None else text
 
 
 def _raw_output(given: Any) -> str:

@@ -250,7 +250,7 @@ class Transcript:
             return [self._end_of_command(call, call.ended)]
         title = "" if call.shown_rows else _title_line(call.title)
         gap = "  " if title else " "
-        if call.kind == "execute" and not event["isError"]:
+        if call.handle is not None and not event["isError"]:
             running = f"runs in the background{call.location}"
             return [self._command_row(call, (self._display.marks.note, "dim"), running, "dim")]
         update = event["planUpdate"]

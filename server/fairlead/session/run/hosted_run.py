@@ -127,6 +127,8 @@ class HostedRun:
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     _last: Author = field(default_factory=Author)
     _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
+    _plan: Sequence[Mapping[str, str]] = ()
+    """The latest one."""
     _plans: int = 0
     _unread: list[str] = field(default_factory=list[str])
     """What failed checks say, for the agent."""
@@ -293,8 +295,10 @@ class HostedRun:
         shown = self._shown.get(call.id)
         if shown is None or shown.is_finished:
             return
-        if call.kind == "execute" and call.output.startswith(shown.output) and call.output != shown.output:
-            self.context.emit(ToolOutput(shown.call_id, call.output[len(shown.output) :]))
+        # before it runs, its content may be a description
+        if call.kind == "execute" and call.status in ("in_progress", *ENDED) and call.output != shown.output:
+            added = call.output[len(shown.output) :] if call.output.startswith(shown.output) else f"\n{call.output}"
+            self.context.emit(ToolOutput(shown.call_id, added))
             shown.output = call.output
         if call.status in ENDED:
             shown.is_finished = True
@@ -350,6 +354,9 @@ class HostedRun:
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
         await self._sync()
+        if plan.items == self._plan and not self._unread:  # some agents repeat it
+            return
+        self._plan = plan.items
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
