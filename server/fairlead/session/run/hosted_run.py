@@ -128,7 +128,7 @@ class HostedRun:
     _last: Author = field(default_factory=Author)
     _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
     _plan: Sequence[Mapping[str, str]] = ()
-    """The latest one."""
+    """The latest one; empty if not all of it was taken over."""
     _plans: int = 0
     _unread: list[str] = field(default_factory=list[str])
     """What failed checks say, for the agent."""
@@ -354,9 +354,8 @@ class HostedRun:
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
         await self._sync()
-        if plan.items == self._plan and not self._unread:  # some agents repeat it
+        if plan.items == self._plan:  # some agents repeat it
             return
-        self._plan = plan.items
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
@@ -367,6 +366,7 @@ class HostedRun:
             self._unread.append(PLAN_REFUSED.format(problem=result.output))
         elif result.plan_update is not None and result.plan_update.open:
             self._unread.append(CHECKED.format(results=result.output))
+        self._plan = () if self._unread else plan.items
 
     async def _settle(self) -> None:
         """Proposes what the agent has written last, after its calls have ended."""
