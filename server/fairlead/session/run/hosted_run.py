@@ -123,6 +123,7 @@ class HostedRun:
     checkpoint: int | None
     is_running: bool = False
     _agent: RunningAgent | None = None
+    _round: int = 0
     _said: list[str] = field(default_factory=list[str])
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     _last: Author = field(default_factory=Author)
@@ -183,7 +184,7 @@ class HostedRun:
         content = [] if knows or not earlier else [_text_block(EARLIER.format(said=earlier))]
         content += [*map(_text_block, self._unread), *self._blocks(prompt)]
         self._unread.clear()
-        number, check_prompts = 0, 0
+        check_prompts = 0
         while True:
             await asyncio.sleep(0)  # a stop takes effect here
             feedback = [*await context.take_feedback()]
@@ -191,8 +192,9 @@ class HostedRun:
                 context.emit(FeedbackSent("message" if isinstance(part, Prompt) else part.kind, part.text))
             context.history.add_to_user_message(feedback)
             content += self._blocks(feedback)
-            number += 1
-            context.emit(RoundStarted(number))
+            self._round += 1
+            self._shown.clear()  # agents repeat the ids of earlier turns
+            context.emit(RoundStarted(self._round))
             await self._sync()
             async with self._taking_updates():
                 answer = await self._agent.prompt(content, self)
@@ -312,7 +314,7 @@ class HostedRun:
         if call.id in self._shown:
             return
         current = self.context.plan.snapshot().current
-        call_id = f"{self.id}.{call.id}"  # agents repeat the ids of earlier turns
+        call_id = f"{self.id}.{self._round}.{call.id}"
         self._shown[call.id] = _Shown(call_id, Author(current.id if current else None, call_id))
         title = self._relative(call.title or call.kind)
         given = {"command": call.command} if call.command else dict(call.input)
