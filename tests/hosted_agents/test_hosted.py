@@ -1,6 +1,7 @@
 """An agent of another maker works in the box: what it writes is proposed, its plan is proven (docs/agents.md)."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,24 @@ def is_running(name: str) -> bool:
 def target(client: Client, session_id: str, name: str) -> Json:
     assert client.workspace is not None
     return {"sessionId": session_id, "target": {"uri": (client.workspace / name).as_uri()}}
+
+
+async def test_a_hook_that_refuses_the_prompt_keeps_it_from_the_agent(world: World) -> None:
+    hook = {"hooks": [{"command": "echo 'Not today.' >&2; exit 2"}]}
+    (world.workspace / ".fairlead").mkdir()
+    (world.workspace / ".fairlead/hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [hook]}}))
+    async with world.client([{"say": "Hello."}]) as client:
+        result = await run(client)
+    assert (result["stopReason"], "Not today." in result["message"]) == ("hook", True)
+    assert not world.state.exists()
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+async def test_in_other_modes_it_may_only_look_around(mode: str, world: World) -> None:
+    """What it asks for is refused. What it does without asking is proposed all the same: nothing is lost."""
+    async with world.client([{"shell": "touch x.txt"}, {"write": ["y.txt", "y\n"]}]) as client:
+        result = await run(client, mode=mode)
+        opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
+    assert [Path(file["uri"]).name for file in opened["edits"]["files"]] == ["y.txt"]
+    output = "".join(event["text"] for event in client.events("tool_output"))
+    assert output.startswith("Not run, because you asked only for")

@@ -176,8 +176,10 @@ class AgentBuilder:
     def build_hosted(
         self,
         definition: AgentDefinition,
+        mode: Mode,
         checkpoint: int | None,
         take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]],
+        ending: Ending | None,
     ) -> HostedRun:
         """The run in which an agent of another maker works. Call `begin_hosted` first. Arguments: see `build`."""
         files, commands, run_id = self.files, self.commands.tools(), self.run_id
@@ -205,9 +207,10 @@ class AgentBuilder:
             change_token=lambda: files.change_token,
             take_feedback=take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
+            mode=mode,
             max_check_prompts=self.context.settings.check.agent_prompts,
         )
-        return HostedRun(run_id, definition, context, checkpoint)
+        return HostedRun(run_id, definition, context, checkpoint, ending)
 
     def _current_item(self) -> str | None:
         current = self.plan.snapshot().current

@@ -30,6 +30,8 @@ from fairlead.agent.events import (
 )
 from fairlead.agent.model import Usage
 from fairlead.agent.outcome import Ending, Outcome, failure
+from fairlead.agent.prompts import NOT_IN_MODE
+from fairlead.agent.tool import CHANGES_FILES, Mode
 from fairlead.display import shorten
 from fairlead.edits.origins import Author
 from fairlead.errors import ToolError
@@ -98,6 +100,7 @@ class HostedContext:
     """Differs after each change of the proposals or the open documents."""
     take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]]
     has_user_message: Callable[[], bool]
+    mode: Mode
     max_check_prompts: int
     """How often failed checks are sent to the agent without a prompt of the user."""
 
@@ -121,6 +124,8 @@ class HostedRun:
     definition: AgentDefinition
     context: HostedContext
     checkpoint: int | None
+    ending: Ending | None = None
+    """Why the run must end before the agent works; None: it need not."""
     is_running: bool = False
     _agent: RunningAgent | None = None
     _round: int = 0
@@ -152,7 +157,7 @@ class HostedRun:
         context.history.add_user_message(prompt)
         ending = Ending("cancelled", STOPPED)
         try:
-            ending = await self._work(prompt, earlier)
+            ending = self.ending or await self._work(prompt, earlier)
         except asyncio.CancelledError:
             pass
         except NotAllowed as error:
@@ -247,6 +252,9 @@ class HostedRun:
         await self._updates.join()
         self._start(call)
         context, call_id = self.context, self._shown[call.id].call_id
+        if context.mode != "agent" and call.kind in (*CHANGES_FILES, "other"):
+            context.emit(ToolOutput(call_id, f"{NOT_IN_MODE[context.mode][1]}\n"))
+            return False
         try:
             if call.kind == "execute" and call.command:
                 command = RunCommand(call.command, context.roots.first.path, "sandboxed")

@@ -129,7 +129,7 @@ class Runs:
         self._builder.apply_plan_settings()
         run: Run | HostedRun
         if hosted is not None:
-            run = self._builder.build_hosted(hosted, checkpoint, self._take_feedback)
+            run = self._builder.build_hosted(hosted, self.mode, checkpoint, self._take_feedback, before.ending)
         else:
             agent = self._builder.build(
                 self.mode, checkpoint, lambda: self._prompt_count, self._take_feedback, before.ending
