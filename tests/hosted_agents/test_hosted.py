@@ -242,3 +242,23 @@ async def test_in_other_modes_it_may_only_look_around(mode: str, world: World) -
     assert [Path(file["uri"]).name for file in opened["edits"]["files"]] == ["y.txt"]
     output = "".join(event["text"] for event in client.events("tool_output"))
     assert output.startswith("Not run, because you asked only for")
+
+
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        ({"budget.costUsd": 0.5}, "the run cost $0.75, and the budget is $0.50"),
+        ({"budget.minutes": 0.001}, "the run took 0."),
+    ],
+)
+async def test_the_budget_ends_its_turn(budget: Json, why: str, world: World) -> None:
+    """What it has written is proposed, and nothing of it goes on."""
+    world.settings = budget
+    used = {"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": {"amount": 0.75, "currency": "USD"}}
+    turn = [{"write": ["a.txt", "ONE\n"]}, {"frame": used}, {"daemon": "left-behind-2"}, {"wait": "never.txt"}]
+    async with world.client(turn) as client:
+        result = await run(client)
+        opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
+    assert (result["stopReason"], why in result["message"]) == ("budget", True), result["message"]
+    assert len(opened["edits"]["files"]) == 1
+    assert not is_running("left-behind-2")

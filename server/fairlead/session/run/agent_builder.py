@@ -208,9 +208,20 @@ class AgentBuilder:
             take_feedback=take_feedback,
             has_user_message=lambda: self.feedback.has_user_message,
             mode=mode,
+            budget=self._budget(),
+            clock=self._clock,
             max_check_prompts=self.context.settings.check.agent_prompts,
         )
         return HostedRun(run_id, definition, context, checkpoint, ending)
+
+    def _budget(self) -> Budget:
+        """What a run may use."""
+        budget = self.context.settings.budget
+        return Budget(budget.tokens, budget.cost_usd, budget.minutes)
+
+    def _clock(self) -> float:
+        """Seconds, without the time spent waiting for the user."""
+        return self.context.clock() - self.editor.waited_seconds
 
     def _current_item(self) -> str | None:
         current = self.plan.snapshot().current
@@ -243,8 +254,7 @@ class AgentBuilder:
         chosen = self.skills.found.agent_named(self.agent)
         checks = self._tools.checks(files, commands, chosen.checks if chosen is not None else ())
         meter = Meter(self._model.cost_of, self._model.window, emit)
-        budget = Budget(settings.budget.tokens, settings.budget.cost_usd, settings.budget.minutes)
-        limits = Limits(meter, budget, settings.loop.max_rounds, lambda: context.clock() - self.editor.waited_seconds)
+        limits = Limits(meter, self._budget(), settings.loop.max_rounds, self._clock)
 
         def change_token() -> Hashable:
             return files.change_token, plan.snapshot().revision, count_prompts()

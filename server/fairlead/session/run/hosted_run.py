@@ -28,8 +28,9 @@ from fairlead.agent.events import (
     ToolStarted,
     UsageReported,
 )
+from fairlead.agent.limits import Budget
 from fairlead.agent.model import Usage
-from fairlead.agent.outcome import Ending, Outcome, failure
+from fairlead.agent.outcome import NEW_BUDGET, Ending, Outcome, failure
 from fairlead.agent.prompts import NOT_IN_MODE
 from fairlead.agent.tool import CHANGES_FILES, Mode
 from fairlead.display import shorten
@@ -54,6 +55,8 @@ from fairlead.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
 
+BUDGET_SECONDS = 0.5
+"""How often the budget is compared with what the agent reports."""
 STOPPED = "Stopped."
 NOT_TAKEN = "What it wrote cannot be read, and is lost: {problem}"
 UNENDED = "(The agent did not say how this call ended.)"
@@ -101,6 +104,9 @@ class HostedContext:
     take_feedback: Callable[[], Awaitable[Sequence[Prompt | Note]]]
     has_user_message: Callable[[], bool]
     mode: Mode
+    budget: Budget
+    clock: Callable[[], float]
+    """Returns seconds, without the time spent waiting for the user."""
     max_check_prompts: int
     """How often failed checks are sent to the agent without a prompt of the user."""
 
@@ -128,6 +134,7 @@ class HostedRun:
     """Why the run must end before the agent works; None: it need not."""
     is_running: bool = False
     _agent: RunningAgent | None = None
+    _began: float = 0.0
     _round: int = 0
     _said: list[str] = field(default_factory=list[str])
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
@@ -152,6 +159,7 @@ class HostedRun:
         context = self.context
         context.plan.begin_run()
         self.is_running = True
+        self._began = context.clock()
         context.emit(RunStarted(self.definition.title, self.checkpoint))
         earlier = _earlier(context.history)
         context.history.add_user_message(prompt)
@@ -202,10 +210,12 @@ class HostedRun:
             context.emit(RoundStarted(self._round))
             await self._sync()
             async with self._taking_updates():
-                answer = await self._agent.prompt(content, self)
+                answer = await self._ask(self._agent, content)
             self._usage += usage_of(answer)
             self._report_usage()
             await self._settle()
+            if limit := self._limit:
+                return Ending("budget", f"Paused: {limit}. {NEW_BUDGET}")
             reason = _STOP_REASONS.get(str(answer.get("stopReason")), "end_turn")
             may_send = bool(self._unread) and check_prompts < context.max_check_prompts
             if reason != "end_turn" or not (may_send or context.has_user_message()):
@@ -216,6 +226,30 @@ class HostedRun:
             context.history.add_user_message([Note("plan", text) for text in self._unread])
             content = [_text_block(text) for text in self._unread]
             self._unread.clear()
+
+    async def _ask(self, agent: RunningAgent, content: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The agent's answer to a prompt; an empty one if the budget of the run is used up before."""
+        asking = asyncio.ensure_future(agent.prompt(content, self))
+        watching = asyncio.create_task(self._watch_budget(asking))
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            if watching.done():
+                return {}
+            raise
+        finally:
+            watching.cancel()
+
+    async def _watch_budget(self, asking: "asyncio.Future[dict[str, Any]]") -> None:
+        """Returns when the budget is used up, after the agent was stopped."""
+        while self._limit is None:  # noqa: ASYNC110  the budget's clock stops while the user is asked
+            await asyncio.sleep(BUDGET_SECONDS)
+        asking.cancel()
+
+    @property
+    def _limit(self) -> str | None:
+        """Describes the limit of the budget that the run has reached; None if it has reached none."""
+        return self.context.budget.reached_limit(self._usage, self._cost, self.context.clock() - self._began)
 
     @contextlib.asynccontextmanager
     async def _taking_updates(self) -> AsyncGenerator[None]:
@@ -401,7 +435,7 @@ class HostedRun:
         for shown in self._unfinished():
             self.context.emit(ToolFinished(shown.call_id, True, " ".join(filter(None, (STOPPED, problem)))))
         agents.unread = self._unread
-        if ending.stop_reason == "cancelled" or (agent is not None and not agent.is_running):
+        if ending.stop_reason in ("cancelled", "budget") or (agent is not None and not agent.is_running):
             await agents.end()
 
     def _unfinished(self) -> Sequence[_Shown]:
