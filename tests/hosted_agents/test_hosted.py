@@ -120,18 +120,18 @@ async def test_a_stop_ends_all_that_it_started(world: World) -> None:
     """What it has written is proposed. A command that it left behind writes nothing later."""
     turn = [
         {"write": ["a.txt", "ONE\n"]},
-        {"daemon": "left-behind"},
+        {"daemon": world.process},
         {"write": ["ready.txt", ""]},
         {"wait": "never.txt"},
     ]
     async with world.client(turn, [{"say": "Again."}]) as client:
         working = asyncio.create_task(run(client))
         await client.until(lambda: any(len(each["files"]) == 2 for each in client.all("agent/edits")))
-        assert is_running("left-behind")
+        assert is_running(world.process)
         session_id = client.events("run_started")[0]["sessionId"]
         await client.request("agent/cancel", {"sessionId": session_id})
         result = await working
-        assert not is_running("left-behind")
+        assert not is_running(world.process)
         again = await run(client, "Go on.", sessionId=session_id)
         opened = await client.request("agent/sessions/open", {"sessionId": session_id})
     assert result["stopReason"] == "cancelled"
@@ -255,10 +255,10 @@ async def test_the_budget_ends_its_turn(budget: Json, why: str, world: World) ->
     """What it has written is proposed, and nothing of it goes on."""
     world.settings = budget
     used = {"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": {"amount": 0.75, "currency": "USD"}}
-    turn = [{"write": ["a.txt", "ONE\n"]}, {"frame": used}, {"daemon": "left-behind-2"}, {"wait": "never.txt"}]
+    turn = [{"write": ["a.txt", "ONE\n"]}, {"frame": used}, {"daemon": world.process}, {"wait": "never.txt"}]
     async with world.client(turn) as client:
         result = await run(client)
         opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
     assert (result["stopReason"], why in result["message"]) == ("budget", True), result["message"]
     assert len(opened["edits"]["files"]) == 1
-    assert not is_running("left-behind-2")
+    assert not is_running(world.process)

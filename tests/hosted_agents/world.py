@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from support.client import Client, Json
 
@@ -17,6 +18,8 @@ class World:
     def __init__(self, workspace: Path, folder: Path, home: Path) -> None:
         self.workspace, self.script, self.storage = workspace, folder / "script.json", folder / "storage"
         self.state = home / ".local" / "share" / "fairlead" / "agents" / "state" / NAME
+        self.process = f"left-behind-{uuid4().hex}"
+        """The name of a process that it leaves behind, which no other test has."""
         self.env: dict[str, str] = {}
         self.settings: Json = {}
 
