@@ -53,6 +53,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
   const offered = [
     "Agent: Add Tool Server...",
     "Agent: Adopt the Sessions of a Renamed Folder...",
+    "Agent: Choose Agent...",
     "Agent: Choose Model...",
     "Agent: Open Settings",
     "Agent: Run Task",
@@ -68,6 +69,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Log",
     "Agent: Show Skills",
     "Agent: Show Tool Servers",
+    "Agent: Sign In to Agent...",
     "Agent: Sign In to Tool Server...",
     "Agent: Try the Example",
     "Agent: Welcome to Fairlead",

@@ -17,3 +17,10 @@ export const modeOfAgent = (name: string): TaskMode => `${PREFIX}${name}` as con
 
 /** Whether a mode is that of an agent in a file. */
 export const isOfFile = (mode: string): mode is `agent:${string}` => mode.startsWith(PREFIX);
+
+/**
+ * The hosted agent that does a task in a mode, if `chosen` is the one of its session; empty: Fairlead's own agent, which
+ * alone has modes. `mode` is null for a task in the mode of the last run.
+ */
+export const hostedFor = (mode: TaskMode | null, chosen: string | undefined): string | undefined =>
+  mode === "agent" || mode === null ? chosen : "";
