@@ -46,8 +46,8 @@ test("Fairlead is the first of the agents, the current one is marked, and what m
 
 test("a list of agents says that a mode of Fairlead's own ends", () => {
   const [own, hosted] = agentRows([mine], "", "agent:reviewer");
-  assert.match(hosted?.detail ?? "", /^The mode changes to Agent/);
-  assert.doesNotMatch(own?.detail ?? "", /The mode/);
+  assert.equal(hosted?.detail, "Ends the mode reviewer, which only Fairlead has.");
+  assert.doesNotMatch(own?.detail ?? "", /Ends/);
 });
 
 test("only Fairlead does a task in a mode of its own", () => {

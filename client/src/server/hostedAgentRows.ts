@@ -1,7 +1,7 @@
 // The hosted agents and what can be chosen for one, as rows and labels. Pure.
 
 import { t } from "@vscode/l10n";
-import type { TaskMode } from "../state/taskMode";
+import { modeName, type TaskMode } from "../state/taskMode";
 import { oneOrMany } from "../ui/format";
 import type { PickTexts } from "../ui/show";
 import type { AgentChoice, AgentOption, HostedAgent, HostedAgents } from "../wire/protocolStates";
@@ -25,7 +25,7 @@ export const OWN_TITLE = "Fairlead";
 /** The agents, Fairlead's own first. `chosen` is the name of the current one, `mode` that of the prompt. */
 export function agentRows(agents: readonly HostedAgent[], chosen: string, mode: TaskMode): AgentRow[] {
   const icon = (name: string): string => (name === chosen ? "check" : "blank");
-  const ends = mode === "agent" ? "" : t("The mode changes to Agent, because other modes are Fairlead’s own.");
+  const ends = mode === "agent" ? "" : t("Ends the mode {0}, which only Fairlead has.", modeName(mode));
   const hosted = agents.map((agent) => ({
     agent,
     icon: icon(agent.name),

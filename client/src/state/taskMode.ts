@@ -1,11 +1,17 @@
 // What does a task, and what it may do. Pure.
 
+import { t } from "@vscode/l10n";
 import type { Mode } from "../wire/protocol";
 
 /** A mode, or `agent:` and the name of an agent that a file describes. */
 export type TaskMode = Mode | `agent:${string}`;
 
 const PREFIX = "agent:";
+
+const NAMES: Readonly<Record<Mode, string>> = { agent: t("Agent"), plan: t("Plan"), ask: t("Ask") };
+
+/** What the user calls a mode: of an agent in a file, its name. */
+export const modeName = (mode: TaskMode): string => (isOfFile(mode) ? mode.slice(PREFIX.length) : NAMES[mode]);
 
 /** The params of `agent/runTask` for it. */
 export function modeParams(mode: TaskMode): { mode: Mode; agent?: string } {

@@ -10,13 +10,13 @@ import { isSlashBeginning } from "../../../context/completions";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
-import { isOfFile, modeOfAgent, type TaskMode } from "../../../state/taskMode";
+import { isOfFile, modeName, modeOfAgent, type TaskMode } from "../../../state/taskMode";
 
-/** The modes, each with its name and what it does. */
+/** The modes, each with what it does. */
 const MODES = {
-  agent: [t("Agent"), t("do the task")],
-  plan: [t("Plan"), t("let the agent only plan the task")],
-  ask: [t("Ask"), t("ask a question; nothing changes")],
+  agent: t("do the task"),
+  plan: t("let the agent only plan the task"),
+  ask: t("ask a question; nothing changes"),
 } as const;
 
 /**
@@ -253,7 +253,9 @@ export class Prompt {
       option.title = description;
       return option;
     };
-    const own = Object.entries(MODES).map(([value, [name, description]]) => row(name, value, description));
+    const own = Object.entries(MODES).map(([value, description]) =>
+      row(modeName(value as TaskMode), value, description),
+    );
     const options = agents.map(({ name, description }) => row(name, modeOfAgent(name), description));
     const group = element("optgroup", "", ...options);
     group.label = t("Agents in files");
