@@ -77,7 +77,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
   // the server may run already, because the view was open
   const commands = async () =>
     (await page.commands("Agent")).filter((label) => label !== "Fairlead Agent: Stop and Restart Server");
-  await page.setSize({ width: 1280, height: 1200 }); // the palette has more rows in a high window
+  await page.setSize({ width: 1280, height: 1400 }); // the palette has more rows in a high window
   await page.until("what the palette offers", async () => isDeepStrictEqual(await commands(), offered));
   await page.setSize({ width: 1280, height: 800 });
   await page.showContainer("Fairlead");
