@@ -1,4 +1,4 @@
-// What `npm run pictures` shows of subagents, hooks and agents in files: the files of each workspace and the model's answers.
+// What `npm run pictures` shows of subagents, hooks, agents in files and hosted agents: the files of each workspace and the model's answers.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -16,6 +16,28 @@ export const AGENTS = {
   ".claude/agents/tester.md": agent("Writes tests for one module", "", "Cover each branch with a test."),
   ".github/agents/translator.agent.md": agent("Translates the texts of the program", "", "Translate all texts."),
 };
+
+export const HOSTED = EXAMPLE;
+
+const LOOP = EXAMPLE["hello.py"].slice(EXAMPLE["hello.py"].indexOf("names ="));
+const GUARDED = `if __name__ == "__main__":\n${LOOP.replace(/^(?=.)/gm, "    ")}`;
+const hostedPlan = (...statuses) => ({
+  plan: ["Guard the loop", "Describe it in a README"].map((text, index) => [text, statuses[index]]),
+});
+
+/** What the agent of another maker does (tests/hosted_agents/acp_agent.py). */
+export const HOSTED_TURNS = [
+  [
+    { say: "I guard the loop, so that importing hello greets nobody." },
+    hostedPlan("in_progress", "pending"),
+    { write: ["hello.py", EXAMPLE["hello.py"].replace(LOOP, GUARDED)] },
+    { shell: "python3 hello.py Ada" },
+    hostedPlan("completed", "in_progress"),
+    { write: ["README.md", "# Hello\n\nGreets by the time of day: `python3 hello.py Ada`\n"] },
+    hostedPlan("completed", "completed"),
+    { say: "Both steps are done." },
+  ],
+];
 
 const TEST = `
     def test_the_parts_of_the_day(self):

@@ -1,13 +1,13 @@
 // `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `subagents`, `hooks`, `agents`, `toolServers`, `animation`,
-// `walkthrough` or `icon`.
+// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `subagents`, `hooks`, `agents`, `hosted`, `toolServers`,
+// `animation`, `walkthrough` or `icon`.
 
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pythonEnvironment, root, venvProgram } from "./process.mjs";
-import { AGENTS, HOOKS, hookTurns, OWN_HOOKS, subagentTurns } from "./picture-scenes.mjs";
+import { AGENTS, HOOKS, HOSTED, HOSTED_TURNS, hookTurns, OWN_HOOKS, subagentTurns } from "./picture-scenes.mjs";
 import { say } from "./progress.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
@@ -15,7 +15,7 @@ import { ensureWheels, wheelsDir } from "./wheels.mjs";
 const folder = path.join(root, "docs", "pictures");
 const example = path.join(root, "server/fairlead/example");
 const SIZE = { viewport: { width: 1200, height: 720 }, scale: 1.5 };
-const ALL = "stills,models,subagents,hooks,agents,toolServers,animation,walkthrough,icon";
+const ALL = "stills,models,subagents,hooks,agents,hosted,toolServers,animation,walkthrough,icon";
 const TASK = "Refactor hello.py: add type hints, docstrings, and a main guard";
 
 await main(async () => {
@@ -31,6 +31,7 @@ await main(async () => {
     subagents: takeSubagents,
     hooks: takeHooks,
     agents: takeAgents,
+    hosted: takeHosted,
   };
   for (const [name, takeThem] of Object.entries(stills))
     for (const theme of wanted.includes(name) ? ["dark", "light"] : []) await takeThem(theme);
@@ -203,6 +204,37 @@ async function takeAgents(theme) {
   await page.page.mouse.move(600, 540);
   await taker(theme)(page, "agents");
   await page.press("Escape");
+  await close();
+}
+
+/** Takes the picture of what an agent of another maker has proposed. The agent of the tests plays its part. */
+async function takeHosted(theme) {
+  const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
+  const script = temporaryFile("script.json");
+  fs.writeFileSync(script, JSON.stringify(HOSTED_TURNS));
+  const claude = {
+    command: venvProgram("python"),
+    args: ["-I", "-S", path.join(root, "tests/hosted_agents/acp_agent.py"), script],
+    state: { AGENT_STATE: "" },
+    env: { MODELS: "Sonnet,Opus" },
+  };
+  const checks = ["python3 -m unittest"];
+  const settings = { "fairlead.agents": { claude }, "fairlead.checks": checks };
+  const { page, close } = await open(theme, "", SIZE, settings, { workspace: HOSTED, file: "" });
+  await page.runCommand("Agent: Show Conversation");
+  await page.runCommand("Agent: Choose Agent...");
+  await page.pick("Claude Code", { title: "Agent: Choose Agent" });
+  const conversation = page.webview();
+  await conversation.locator("[data-action=chooseAgent]", { hasText: "Claude Code" }).waitFor();
+  await conversation.locator("textarea").fill("Importing hello must greet nobody. Describe it in a README");
+  await conversation.locator("textarea").press("Enter");
+  await conversation.locator(".card button", { hasText: "Allow" }).click();
+  await conversation.locator("p", { hasText: "Both steps are done." }).waitFor({ timeout: 60_000 });
+  await page.rows("Proposed Changes", (rows) => rows.length > 2);
+  await page.clickRow("Proposed Changes", "hello.py");
+  await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
+  await page.page.mouse.move(600, 540);
+  await taker(theme)(page, "hosted-agents");
   await close();
 }
 

@@ -8,6 +8,7 @@ import { Approvals } from "./features/questions/approvals";
 import { Conversation } from "./features/conversation/conversation";
 import { Offers } from "./context/offers";
 import type { ServerOffer, Skill } from "./wire/protocolStates";
+import type { TypedCommand } from "./features/conversation/slashCommands";
 import { PromptBox } from "./features/conversation/promptBox";
 import { ConversationActions } from "./features/conversation/conversationActions";
 import { ReviewCursor } from "./features/review/cursor";
@@ -25,6 +26,7 @@ import { registerHelp } from "./server/help";
 import { adoptSessions } from "./features/sessions/adoption";
 import { restoreSessions } from "./features/sessions/restore";
 import { ChosenModels } from "./server/chosenModels";
+import { HostedAgents } from "./server/hostedAgents";
 import { ErrorHelp } from "./server/errorHelp";
 import { ModelAccess } from "./server/modelAccess";
 import { ModelPicker } from "./server/modelPicker";
@@ -99,7 +101,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined, endRecording);
   const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
-  const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker);
+  const hostedAgents = new HostedAgents(store, agent, context.workspaceState, () => promptBox.mode);
+  const errorHelp = new ErrorHelp(agent, modelAccess, modelPicker, (sessionId) =>
+    hostedAgents.signIn(sessionId === undefined ? undefined : store.get(sessionId)?.hosted),
+  );
   const setUp = (): Promise<void> => setUpModel(modelAccess, agent, errorHelp, () => conversation.isVisible);
   const isSeen = (sessionId: string): boolean => conversation.shows(sessionId);
   const notices: Notices = new Notices(store, (action) => noticeActions.perform(action), isSeen);
@@ -111,6 +116,10 @@ export function activate(context: vscode.ExtensionContext): void {
     async (params) => (await agent.request(method.toolServersOffers, params)).servers,
   );
   const skills = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).skills);
+  const typedCommands = new Offers<TypedCommand>(agent, async (params) => [
+    ...(await agent.request(method.skillsList, params)).skills,
+    ...(await hostedAgents.commands()),
+  ]);
   const offers = (): Promise<readonly ServerOffer[]> => serverOffers.soon(store.active?.id);
   const usableSkills = (): Promise<readonly Skill[]> => skills.of(store.active?.id);
   const prompts = new Prompts(context.workspaceState, offers, usableSkills, () => {
@@ -149,11 +158,21 @@ export function activate(context: vscode.ExtensionContext): void {
     store,
     features,
     () => serverOffers.of(store.active?.id),
-    usableSkills,
+    () => typedCommands.of(store.active?.id),
   );
   const agentFiles = new Offers(agent, async (params) => (await agent.request(method.skillsList, params)).agents);
   const shownId = (): string | undefined => store.active?.id;
-  const promptBox = new PromptBox(context.workspaceState, serverOffers, skills, agentFiles, shownId, warm);
+  const promptBox: PromptBox = new PromptBox(
+    context.workspaceState,
+    serverOffers,
+    typedCommands,
+    agentFiles,
+    shownId,
+    () => {
+      warm();
+      void hostedAgents.update();
+    },
+  );
   const rewinds = new Rewinds(
     store,
     agent,
@@ -168,6 +187,7 @@ export function activate(context: vscode.ExtensionContext): void {
     () => prompts.history,
     promptBox,
     chosenModels,
+    hostedAgents,
     modelAccess,
     (session, prompt) => rewinds.rewind(session, prompt),
     {
@@ -246,7 +266,10 @@ export function activate(context: vscode.ExtensionContext): void {
     goToMessage: () => conversation.goToMessage(),
     newSession: () => conversation.newSession(),
     findSession: () => sessions.find(),
-    chooseModel: () => modelPicker.choose(),
+    chooseAgent: () => hostedAgents.choose(),
+    // a hosted agent has models of its own
+    chooseModel: () => (store.hosted === "" ? modelPicker.choose() : hostedAgents.chooseOption()),
+    signInAgent: () => hostedAgents.signIn(),
     openConversation: () => {
       conversation.openEditor();
     },
@@ -398,8 +421,9 @@ export function activate(context: vscode.ExtensionContext): void {
     followEditor(store, cursor, inlineChanges, editsView),
     showStatusItems(store, () => reviewProgress.count(store.sessions)),
     chosenModels,
+    hostedAgents,
     modelAccess,
-    showModelItem(store, chosenModels),
+    showModelItem(store, chosenModels, hostedAgents),
     spokenProgress,
     watchForNotifications(store),
     decorateFiles(store),

@@ -110,7 +110,14 @@ test("a countdown is shown while a request waits, and no time while the agent wa
   const store = new Store();
   const session = store.startRun("s", "Task");
   const state = (): unknown[] => {
-    const view = stateView(session, [], objectIds(), { agents: [], chips: [], history: [], model: "" });
+    const view = stateView(session, [], objectIds(), {
+      agent: "Fairlead",
+      isHosted: false,
+      agents: [],
+      chips: [],
+      history: [],
+      model: "",
+    });
     return [view.isWaiting, view.startedAt, view.retryAt];
   };
   assert.deepEqual(state(), [false, session.startedAt, null]);
@@ -130,7 +137,14 @@ test("the cost of a session is next to that of the last run if it is more", () =
     const [row] = params<SessionList>("sessions").sessions;
     assert.ok(row);
     store.setRows([{ ...row, sessionId: "s", costUsd: ofSession }]);
-    return stateView(session, [], objectIds(), { agents: [], chips: [], history: [], model: "" }).prompt.cost;
+    return stateView(session, [], objectIds(), {
+      agent: "Fairlead",
+      isHosted: false,
+      agents: [],
+      chips: [],
+      history: [],
+      model: "",
+    }).prompt.cost;
   };
   assert.match(cost(0.01, 0.06), /^\$0\.01 · .* tokens · \$0\.06 in this session$/);
   assert.doesNotMatch(cost(0.05, 0.02) + cost(0.05, 0.0501) + cost(null, null), /session/);

@@ -27,6 +27,8 @@ test("each kind of error has the buttons that may help", () => {
   for (const kind of ["overloaded", "rate_limit"]) assert.deepEqual(labels(kind), ["Choose Model"]);
   assert.deepEqual(labels("replay_ended"), ["Set Up Model", "Try the Example"]);
   assert.deepEqual(labels("network"), ["Change Server"]);
+  assert.deepEqual(labels("hosted_sign_in"), ["Sign In", "Choose Agent"]);
+  assert.deepEqual(labels("hosted_agent"), ["Choose Agent", "Show Log"]);
   for (const kind of ["internal", "a kind of the future"]) assert.deepEqual(labels(kind), []);
   assert.deepEqual(errorActions(null, true), []);
 });
@@ -44,6 +46,7 @@ test("a row that continues a run first does what can be done without a choice", 
   assert.equal(remedy(runError("unknown_model", { models: ["m"] }), true)?.kind, "useModel");
   assert.equal(remedy(runError("auth"), true)?.kind, "setKey");
   assert.equal(remedy(runError("replay_ended"), true)?.kind, "setUpFirst");
+  assert.equal(remedy(runError("hosted_sign_in"), true)?.kind, "signIn");
   assert.equal(remedy(runError("auth"), false), undefined);
   assert.equal(remedy(runError("unknown_model"), true), undefined);
 });

@@ -45,7 +45,7 @@ const idle = (agents: readonly AgentView[]): StateView => ({
   startedAt: null,
   retryAt: null,
   cards: [],
-  prompt: { agents, chips: [], history: [], model: "", cost: "", window: null },
+  prompt: { agent: "Fairlead", isHosted: false, agents, chips: [], history: [], model: "", cost: "", window: null },
 });
 
 test("an agent in a file is chosen as a mode, also before it is known, and not when it is gone", () => {
@@ -65,6 +65,38 @@ test("an agent in a file is chosen as a mode, also before it is known, and not w
     modes.push(last?.kind === "send" && last.mode);
   }
   assert.deepEqual(modes, ["agent:reviewer", "agent"]);
+});
+
+test("a hosted agent and a mode of Fairlead's own exclude each other", () => {
+  const sent: Intention[] = [];
+  const saved: unknown[] = [];
+  const prompt = new Prompt(
+    (intention) => sent.push(intention),
+    () => undefined,
+    () => false,
+    (state) => saved.push(state),
+    { mode: "plan" },
+  );
+  page.body.replaceChildren(prompt.element);
+  const select = prompt.element.querySelector("select");
+  const who = prompt.element.querySelector("[data-action=chooseAgent]");
+  assert.ok(select && who && page.defaultView);
+  const draw = (agent: string, isHosted: boolean): void => {
+    const state = idle([]);
+    prompt.draw({ ...state, prompt: { ...state.prompt, agent, isHosted } });
+  };
+  draw("Fairlead", false);
+  assert.deepEqual([select.value, select.title, who.textContent], ["plan", "", "Fairlead"]);
+  draw("Claude Code", true);
+  assert.deepEqual([select.value, saved, who.textContent], ["agent", [{ mode: "agent" }], "Claude Code"]);
+  assert.match(select.title, /Fairlead works instead of Claude Code/);
+  select.value = "ask";
+  select.dispatchEvent(new page.defaultView.Event("change"));
+  // a state from before the extension knows the mode does not change it back
+  draw("Claude Code", true);
+  assert.deepEqual([select.value, sent.at(-1)], ["ask", { kind: "mode", mode: "ask" }]);
+  draw("Fairlead", false);
+  assert.equal(select.value, "ask");
 });
 
 test("a completion replaces what was typed and keeps the text after it", () => {
@@ -120,7 +152,16 @@ function runningPrompt(): {
   assert.ok(input && view);
   const show = (...replies: CardView["reply"][]): void => {
     const cards = replies.map((reply, index) => ({ id: `${reply} ${index}`, reply }) as CardView);
-    const around = { agents: [], chips: [], history: [], model: "", cost: "", window: null };
+    const around = {
+      agent: "Fairlead",
+      isHosted: false,
+      agents: [],
+      chips: [],
+      history: [],
+      model: "",
+      cost: "",
+      window: null,
+    };
     prompt.draw({ isRunning: true, isWaiting: replies.length > 0, cards, prompt: around } as unknown as StateView);
   };
   const type = (text: string): void => {
@@ -183,7 +224,16 @@ test("a text that was begun before a card appeared stays a message, until the us
 
 test("no line below the prompt begins with the dot between its parts", () => {
   const { prompt } = runningPrompt();
-  const around = { agents: [], chips: [], history: [], model: "", cost: "$0.02 · 6,000 tokens", window: 1 };
+  const around = {
+    agent: "Fairlead",
+    isHosted: false,
+    agents: [],
+    chips: [],
+    history: [],
+    model: "",
+    cost: "$0.02 · 6,000 tokens",
+    window: 1,
+  };
   prompt.draw({ isRunning: true, cards: [], prompt: around } as unknown as StateView);
   const spent = prompt.element.querySelector(".spent")?.textContent;
   assert.equal(spent, "$0.02\u00a0· 6,000 tokens\u00a0· 1% of the window");

@@ -71,6 +71,8 @@ const SURFACES: Record<"oneLine" | "severalLines", Record<string, (text: string)
       const card = { about: "a", title: text, subject: text, details: [text], buttons: [] };
       return JSON.stringify(
         stateView(sessionWith(text), [card], String, {
+          agent: "Fairlead",
+          isHosted: false,
           agents: [],
           chips: [{ id: "editor", label: text, title: text, thumbnail: "" }],
           history: [],

@@ -53,6 +53,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
   const offered = [
     "Agent: Add Tool Server...",
     "Agent: Adopt the Sessions of a Renamed Folder...",
+    "Agent: Choose Agent...",
     "Agent: Choose Model...",
     "Agent: Open Settings",
     "Agent: Run Task",
@@ -68,6 +69,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Show Log",
     "Agent: Show Skills",
     "Agent: Show Tool Servers",
+    "Agent: Sign In to Agent...",
     "Agent: Sign In to Tool Server...",
     "Agent: Try the Example",
     "Agent: Welcome to Fairlead",
@@ -75,7 +77,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
   // the server may run already, because the view was open
   const commands = async () =>
     (await page.commands("Agent")).filter((label) => label !== "Fairlead Agent: Stop and Restart Server");
-  await page.setSize({ width: 1280, height: 1200 }); // the palette has more rows in a high window
+  await page.setSize({ width: 1280, height: 1400 }); // the palette has more rows in a high window
   await page.until("what the palette offers", async () => isDeepStrictEqual(await commands(), offered));
   await page.setSize({ width: 1280, height: 800 });
   await page.showContainer("Fairlead");

@@ -26,6 +26,7 @@ const OWN = [
   "code",
   "models",
   "editor-tasks",
+  "hosted-agents",
   "problems",
   "saving",
   "unsavable",

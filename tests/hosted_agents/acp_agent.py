@@ -65,7 +65,7 @@ class Agent:
             can = {"loadSession": "NO_LOAD" not in os.environ, "promptCapabilities": {"image": True}}
             return {"protocolVersion": 1, "agentCapabilities": can, "authMethods": []}
         if method == "session/new":
-            if "NO_ACCOUNT" in os.environ:
+            if "NO_ACCOUNT" in os.environ and not (STATE / "account").exists():
                 raise PermissionError("Authentication required")
             self.session = f"s{time.time_ns()}"
             return {"sessionId": self.session, **self.options()}
@@ -83,7 +83,8 @@ class Agent:
     def options(self) -> dict[str, Any]:
         saved = STATE / "model"
         value = saved.read_text() if saved.exists() else "small"
-        choices = [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]
+        small, large = os.environ.get("MODELS", "Small,Large").split(",")
+        choices = [{"value": "small", "name": small}, {"value": "large", "name": large}]
         option = {"type": "select", "id": "model", "name": "Model", "category": "model", "currentValue": value}
         return {"configOptions": [{**option, "options": choices}]}
 
@@ -111,6 +112,11 @@ class Agent:
     def do_frame(self, fields: dict[str, Any]) -> None:
         """An update as it is."""
         self.send(method="session/update", params={"sessionId": self.session, "update": fields})
+
+    def do_commands(self, names: list[str]) -> None:
+        """What it knows after a slash."""
+        commands = [{"name": name, "description": f"Does {name}."} for name in names]
+        self.update("available_commands_update", availableCommands=commands)
 
     def do_raw(self, line: str) -> None:
         sys.stdout.write(line + "\n")

@@ -231,7 +231,7 @@ def requests() -> Iterator[Golden]:
                 "title": "我的",
                 "command": "mine acp",
                 "isInstalled": True,
-                "canInstall": False,
+                "packages": [],
                 "signIn": ["mine", "login"],
                 "signInVariables": {"MINE_HOME": "/home/u/mine"},
             }

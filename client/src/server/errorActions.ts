@@ -10,6 +10,8 @@ export type ErrorAction =
   | { readonly kind: "useKeyOf"; readonly endpoint: string }
   | { readonly kind: "openAccount"; readonly url: string }
   | { readonly kind: "setKey" | "chooseModel" | "setUpModel" | "proxySettings" | "cloudSettings" }
+  /** For a hosted agent. */
+  | { readonly kind: "signIn" | "chooseAgent" | "showLog" }
   /** Set up a model in place of a recording that has ended, or play the example again in another folder. */
   | { readonly kind: "setUpFirst" | "openExample" };
 
@@ -43,6 +45,10 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
       return [{ kind: "proxySettings" }, { kind: "setUpModel" }];
     case "invalid_request":
       return usesKey ? [choose] : [{ kind: "cloudSettings" }, choose];
+    case "hosted_sign_in":
+      return [{ kind: "signIn" }, { kind: "chooseAgent" }];
+    case "hosted_agent":
+      return [{ kind: "chooseAgent" }, { kind: "showLog" }];
     case "replay_ended":
       return [{ kind: "setUpFirst" }, { kind: "openExample" }];
     case "region":
@@ -58,7 +64,7 @@ export function errorActions(error: RunError | null, usesKey: boolean): ErrorAct
 /** Returns what to do about the cause, after which the run can be tried again; undefined if only the user knows. */
 export function remedy(error: RunError | null, usesKey: boolean): ErrorAction | undefined {
   const [first] = errorActions(error, usesKey);
-  return first && ["useModel", "useKeyOf", "setKey", "setUpFirst"].includes(first.kind) ? first : undefined;
+  return first && ["useModel", "useKeyOf", "setKey", "signIn", "setUpFirst"].includes(first.kind) ? first : undefined;
 }
 
 export function actionLabel(action: ErrorAction): string {
@@ -75,6 +81,12 @@ export function actionLabel(action: ErrorAction): string {
       return t("Choose Model");
     case "setUpModel":
       return t("Change Server");
+    case "signIn":
+      return t("Sign In");
+    case "chooseAgent":
+      return t("Choose Agent");
+    case "showLog":
+      return t("Show Log");
     case "setUpFirst":
       return t("Set Up Model");
     case "openExample":

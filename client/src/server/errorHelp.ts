@@ -19,6 +19,8 @@ export class ErrorHelp {
     private readonly server: AgentServer,
     private readonly access: ModelAccess,
     private readonly picker: ModelPicker,
+    /** Lets the user sign in to the hosted agent of a session. Returns whether that has succeeded. */
+    private readonly signIn: (sessionId: string | undefined) => Promise<boolean>,
   ) {}
 
   /**
@@ -44,6 +46,14 @@ export class ErrorHelp {
         await this.server.sendApiKey();
         if (sessionId !== undefined) await this.server.request(method.chooseModel, { sessionId });
         return true;
+      case "signIn":
+        return this.signIn(sessionId);
+      case "chooseAgent":
+        await vscode.commands.executeCommand("fairlead.chooseAgent");
+        return false;
+      case "showLog":
+        await vscode.commands.executeCommand("fairlead.showLog");
+        return false;
       case "openExample":
         await vscode.commands.executeCommand("fairlead.openExample");
         return false;

@@ -127,6 +127,11 @@ export interface Session {
   pause: { readonly reason: string } | undefined;
   /** The mode of the last run; null if only the server knows it, as before the transcript arrives and after a rewind. */
   mode: Mode | null;
+  /**
+   * The hosted agent that does the next task; empty: Fairlead's own. Undefined if only the server knows it, as before the
+   * transcript arrives.
+   */
+  hosted: string | undefined;
   /** The number of runs of this session that this window started. */
   runsStarted: number;
   /** The number of these runs that have ended, including those that were interrupted because the server ended. */
@@ -198,6 +203,7 @@ export function newSession(id: string, isStarting = false): Session {
     questions: [],
     commands: [],
     mode: null,
+    hosted: undefined,
     runsStarted: 0,
     runsEnded: 0,
     stoppedRuns: new Map(),

@@ -44,6 +44,8 @@ export class Store {
    */
   private readonly starting = new Map<string, string | null | undefined>();
   private startCount = 0;
+  /** The hosted agent that does the tasks of new sessions; empty: Fairlead's own. */
+  hostedOfNew = "";
 
   /** Calls `listener` after each change, until the returned function is called. */
   onChange(listener: (change: Change, session: Session) => void): () => void {
@@ -150,6 +152,7 @@ export class Store {
     this.setEdits(opened.edits);
     const session = this.getOrCreate(opened.sessionId);
     session.mode ??= opened.mode;
+    session.hosted ??= opened.hosted;
     const { entries, usage } = replayed(opened);
     session.entries.unshift(...entries);
     session.usage ??= usage;
@@ -200,6 +203,18 @@ export class Store {
     return session;
   }
 
+  /** The hosted agent of the shown session, or of a new one; empty: Fairlead's own. */
+  get hosted(): string {
+    return (this.active ? this.active.hosted : this.hostedOfNew) ?? "";
+  }
+
+  /** Sets the hosted agent that does the next task of a session; empty: Fairlead's own. */
+  setHosted(id: string, hosted: string): void {
+    const session = this.getOrCreate(id);
+    session.hosted = hosted;
+    this.emit("sessions", session);
+  }
+
   /**
    * Shows a task in a placeholder before the server has created its session. Returns the placeholder's id, for
    * `endStart`.
@@ -207,7 +222,7 @@ export class Store {
   showStarting(prompt: string, mode: Mode | null): string {
     const id = `starting-${++this.startCount}`;
     this.starting.set(id, this.activeId);
-    this.byId.set(id, newSession(id, true));
+    this.byId.set(id, { ...newSession(id, true), hosted: this.hostedOfNew });
     this.startRun(id, prompt, mode);
     return id;
   }

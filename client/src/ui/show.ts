@@ -305,6 +305,23 @@ export function terminal(name: string, pty: vscode.Pseudoterminal): vscode.Termi
   return vscode.window.createTerminal({ name: lineText(name).replaceAll("$(", "$ ("), pty, isTransient: true });
 }
 
+/** Opens a terminal in a folder that runs a program, with these variables in addition to those of the editor. */
+export const programTerminal = (
+  name: string,
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+): vscode.Terminal =>
+  vscode.window.createTerminal({
+    name: lineText(name).replaceAll("$(", "$ ("),
+    shellPath: program,
+    shellArgs: [...args],
+    env,
+    cwd,
+    isTransient: true,
+  });
+
 /** Makes an error in a document. Its message may have several lines. */
 export function errorIn(range: vscode.Range, message: string, source: string): vscode.Diagnostic {
   const error = new vscode.Diagnostic(range, tooltipText(message), vscode.DiagnosticSeverity.Error);

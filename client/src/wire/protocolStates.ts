@@ -581,8 +581,8 @@ export interface HostedAgent {
   /** The whole command line. */
   readonly command: string;
   readonly isInstalled: boolean;
-  /** Whether Fairlead knows its packages, and installs them when it is used for the first time. */
-  readonly canInstall: boolean;
+  /** The packages with versions that are installed when it is used for the first time; `[]`: the user installs it. */
+  readonly packages: readonly string[];
   /**
    * The program and the arguments with which the user signs in, in a terminal; `[]`: there is no such command, or the
    * agent is not installed.

@@ -607,8 +607,8 @@ class HostedAgentWire(TypedDict):
     command: str
     """The whole command line."""
     isInstalled: bool
-    canInstall: bool
-    """Whether Fairlead knows its packages, and installs them when it is used for the first time."""
+    packages: list[str]
+    """The packages with versions that are installed when it is used for the first time; `[]`: the user installs it."""
     signIn: list[str]
     """The program and the arguments with which the user signs in, in a terminal; `[]`: there is no such command, or the
     agent is not installed.

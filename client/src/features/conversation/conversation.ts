@@ -20,6 +20,7 @@ import type { PromptBox } from "./promptBox";
 import { stateView } from "./stateView";
 import { relative, workspacePath } from "../../ui/folders";
 import type { ModelAccess } from "../../server/modelAccess";
+import type { HostedAgents } from "../../server/hostedAgents";
 import type { ChosenModels } from "../../server/chosenModels";
 import { takesKey } from "../../server/settings";
 import type { Change, PromptEntry, Session } from "../../state/session";
@@ -57,6 +58,7 @@ export class Conversation implements vscode.Disposable {
     private readonly history: () => readonly string[],
     private readonly box: PromptBox,
     private readonly models: ChosenModels,
+    private readonly agents: HostedAgents,
     private readonly access: Pick<ModelAccess, "isSet" | "hasServerFailed" | "onDidChange">,
     private readonly rewind: (session: Session, prompt: PromptEntry) => Promise<void>,
     private readonly changes: Changes,
@@ -70,6 +72,7 @@ export class Conversation implements vscode.Disposable {
       this.visibility,
       this.redraw,
       models.onDidChange(schedule),
+      agents.onDidChange(schedule),
       access.onDidChange(schedule),
       box.onDidChange(schedule),
       vscode.workspace.onDidGrantWorkspaceTrust(schedule),
@@ -341,6 +344,11 @@ export class Conversation implements vscode.Disposable {
         });
         return;
       }
+      case "mode":
+        this.box.mode = intention.mode;
+        // only Fairlead's own agent has modes
+        if (intention.mode !== "agent" && this.store.hosted !== "") await this.agents.use("");
+        return;
       case "removeChip":
         this.box.removeChip(intention.chip);
         this.draw();
@@ -389,12 +397,15 @@ export class Conversation implements vscode.Disposable {
     const session = this.store.active;
     // the session's model while a task runs or if a recording replaces the model; otherwise the next task's model
     const isFixed = session !== undefined && session.model !== "" && (session.running || session.recording !== "");
-    const model = isFixed ? modelName(session.model) : this.nextModel();
+    const isHosted = this.store.hosted !== "";
+    const ownModel = isFixed ? modelName(session.model) : this.nextModel();
     const prompt = {
       chips: this.box.chips,
       history: recallable(session, this.history()),
       agents: this.box.agents,
-      model,
+      agent: this.agents.title,
+      isHosted,
+      model: isHosted ? this.agents.optionsLabel : ownModel,
     };
     const state = stateView(session, this.cards(), this.idOf, prompt);
     if (this.view) showHeader(this.view, { description: state.title.replaceAll("`", "") });
@@ -462,7 +473,7 @@ export class Conversation implements vscode.Disposable {
       hasFolder,
       isTrusted: vscode.workspace.isTrusted,
       usesKey: takesKey(this.store.active?.row?.model.endpoint),
-      hasModel: this.access.isSet,
+      hasModel: this.access.isSet || this.store.hosted !== "",
       hasFailed: this.access.hasServerFailed,
       examples: this.store.active ? [] : exampleTasks(surroundings()),
     };

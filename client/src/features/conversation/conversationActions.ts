@@ -6,14 +6,14 @@ import type { Card, CardAction } from "./cards";
 import { wholeText } from "./entryViews";
 import type { Intention } from "./messages";
 import type { ChosenPrompt } from "../../context/serverPrompts";
-import { parseSent } from "./slashCommands";
+import { parseSent, type TypedCommand } from "./slashCommands";
 import type { Omission } from "../../context/editorContext";
 import type { ErrorAction } from "../../server/errorActions";
 import { firstExisting, relative, urisOfPath } from "../../ui/folders";
 import { placesIn } from "../../ui/places";
 import type { TaskMode } from "../../state/taskMode";
 import type { ApproveParams, AskParams, ImageItem } from "../../wire/protocol";
-import type { ServerOffer, Skill } from "../../wire/protocolStates";
+import type { ServerOffer } from "../../wire/protocolStates";
 import type { Entry } from "../../state/session";
 import type { Store } from "../../state/store";
 import type { WaitingAction } from "../../state/waiting";
@@ -34,6 +34,7 @@ type Click = Extract<
       | "insertText"
       | "stop"
       | "undo"
+      | "chooseAgent"
       | "chooseModel";
   }
 >;
@@ -73,8 +74,8 @@ export class ConversationActions implements vscode.Disposable {
     private readonly features: Features,
     /** Returns what the tool servers of the shown session offer. */
     private readonly offers: () => Promise<readonly ServerOffer[]>,
-    /** Returns its skills and commands. */
-    private readonly skills: () => Promise<readonly Skill[]>,
+    /** Returns its skills and commands, and the commands of its hosted agent. */
+    private readonly skills: () => Promise<readonly TypedCommand[]>,
   ) {
     this.registered = [
       vscode.workspace.registerTextDocumentContentProvider(WHOLE_TEXT_SCHEME, {
@@ -136,6 +137,9 @@ export class ConversationActions implements vscode.Disposable {
       }
       case "undo":
         await vscode.commands.executeCommand("fairlead.undoReview");
+        return;
+      case "chooseAgent":
+        await vscode.commands.executeCommand("fairlead.chooseAgent");
         return;
       case "chooseModel":
         await vscode.commands.executeCommand("fairlead.chooseModel");

@@ -119,6 +119,11 @@ export interface PromptView {
   readonly history: readonly string[];
   /** The agents in files that can do a task. */
   readonly agents: readonly AgentView[];
+  /** The title of the agent that does the next task. */
+  readonly agent: string;
+  /** Whether that is an agent of another maker, which has modes of its own. */
+  readonly isHosted: boolean;
+  /** The model, or the options, of that agent. */
   readonly model: string;
   /**
    * The cost and the tokens of the last run, and the cost of all runs if there were several; empty if the last run has
@@ -235,6 +240,9 @@ export type Intention =
   /** Mention what was dropped on the prompt. */
   | { readonly kind: "drop"; readonly uris: readonly string[] }
   | { readonly kind: "removeChip"; readonly chip: ChipView["id"] }
+  /** The user has chosen a mode. */
+  | { readonly kind: "mode"; readonly mode: TaskMode }
+  | { readonly kind: "chooseAgent" }
   | { readonly kind: "chooseModel" };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -296,6 +304,8 @@ const INTENTIONS: Readonly<Record<Intention["kind"], Readonly<Record<string, Pre
   attach: {},
   drop: { uris: isList },
   removeChip: { chip: isChip },
+  mode: { mode: isMode },
+  chooseAgent: {},
   chooseModel: {},
 };
 

@@ -4,15 +4,16 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { AgentView, ChipView, CompletionView } from "./messages";
-import { slashCompletions } from "./slashCommands";
+import { slashCompletions, type TypedCommand } from "./slashCommands";
 import { applyCompletion, completionsAt, isSlashBeginning, type Mentionable } from "../../context/completions";
 import { mentionableAtEachKey, selectionLabel } from "../../context/contextItems";
 import type { Offers } from "../../context/offers";
 import { activeFile, isEditorContextOn, openUris, type Omission } from "../../context/editorContext";
 import { workspacePath } from "../../ui/folders";
 import { lineText } from "../../ui/shownText";
+import type { TaskMode } from "../../state/taskMode";
 import type { ImageItem } from "../../wire/protocol";
-import type { AgentFile, ServerOffer, Skill } from "../../wire/protocolStates";
+import type { AgentFile, ServerOffer } from "../../wire/protocolStates";
 
 const DRAFTS_KEY = "fairlead.conversationDrafts";
 const MAX_PICTURES = 10;
@@ -35,19 +36,21 @@ export class PromptBox {
   private pictureCount = 0;
   private readonly mentionable: () => Promise<Mentionable>;
   private foundAgents: readonly AgentView[] = [];
+  /** The mode that the user has chosen last. */
+  mode: TaskMode = "agent";
   private readonly changes = new vscode.EventEmitter<void>();
   /** After the agents have changed. */
   readonly onDidChange = this.changes.event;
 
   /**
-   * `offers` are those of the tool servers, `skills` the skills and commands, of the session that `shown` returns. `files`
+   * `offers` are those of the tool servers, `skills` the skills and commands, also of a hosted agent, of the session that `shown` returns. `files`
    * are the agents in files. `whenOpened` is called when the prompt is shown, and when the user begins to type into an
    * empty one.
    */
   constructor(
     private readonly memory: vscode.Memento,
     private readonly offers: Offers<ServerOffer>,
-    private readonly skills: Offers<Skill>,
+    private readonly skills: Offers<TypedCommand>,
     private readonly files: Offers<AgentFile>,
     private readonly shown: () => string | undefined,
     private readonly whenOpened: () => void,

@@ -6,6 +6,9 @@ import { lineText } from "../../ui/shownText";
 import type { Mode } from "../../wire/protocol";
 import type { ServerOffer, Skill } from "../../wire/protocolStates";
 
+/** What a prompt can begin with besides Fairlead's own commands: a skill, or a command of a hosted agent. */
+export type TypedCommand = Pick<Skill, "name" | "description" | "hint" | "isForUser">;
+
 interface SlashCommand {
   readonly name: string;
   readonly description: string;
@@ -33,6 +36,7 @@ const COMMANDS: readonly SlashCommand[] = [
   { name: "hooks", description: t("show the hooks"), command: "fairlead.showHooks" },
   { name: "mcp", description: t("show the tool servers"), command: "fairlead.showToolServers" },
   { name: "model", description: t("choose the model and its effort"), command: "fairlead.chooseModel" },
+  { name: "agent", description: t("choose who works"), command: "fairlead.chooseAgent" },
 ];
 
 /** What the user sent. A task with the mode undefined runs in the mode that the user has selected. */
@@ -53,7 +57,7 @@ export type Sent =
  * Parses what the user sent. A text that begins with a path, such as `/etc/hosts`, is a task. `offers` are those of the
  * tool servers. The server of the agent knows which of the `skills` a task begins with.
  */
-export function parseSent(text: string, offers: readonly ServerOffer[], skills: readonly Skill[]): Sent {
+export function parseSent(text: string, offers: readonly ServerOffer[], skills: readonly TypedCommand[]): Sent {
   const typed = typedPrompt(text, offers);
   if (typed) {
     const { command, hint, missing, hasMore, chosen } = typed;
@@ -93,7 +97,7 @@ const takesNoText = (command: string): string =>
 export function slashCompletions(
   text: string,
   offers: readonly ServerOffer[],
-  skills: readonly Skill[],
+  skills: readonly TypedCommand[],
 ): { label: string; description: string; text: string }[] {
   const typed = text.slice(1);
   const own = COMMANDS.filter(({ name }) => name.startsWith(typed)).map(({ name, description, command }) => ({

@@ -14,7 +14,7 @@ export function stateView(
   session: Session | undefined,
   cards: readonly Card[],
   idOf: (about: object | string) => string,
-  prompt: Pick<PromptView, "agents" | "chips" | "history" | "model">,
+  prompt: Pick<PromptView, "agent" | "agents" | "chips" | "history" | "isHosted" | "model">,
 ): StateView {
   const { usage } = session ?? {};
   const isWaiting = session !== undefined && isBlocked(session);

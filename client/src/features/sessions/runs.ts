@@ -7,7 +7,7 @@ import type { ModelAccess } from "../../server/modelAccess";
 import type { Offers } from "../../context/offers";
 import { contextItems, selectedTextItem } from "../../context/contextItems";
 import { editorContext, isEditorContextOn, type Omission } from "../../context/editorContext";
-import { modeParams, type TaskMode } from "../../state/taskMode";
+import { hostedFor, modeParams, type TaskMode } from "../../state/taskMode";
 import { method, type ContextItem, type Continuation, type Mode, type RunResult } from "../../wire/protocol";
 import type { ServerOffer } from "../../wire/protocolStates";
 import { workspacePath } from "../../ui/folders";
@@ -261,7 +261,7 @@ export class Runs {
     if ("prompt" in task && isTyped) void this.prompts.remember(task.prompt);
     try {
       if ("prompt" in task) id ??= await this.newSession(task.prompt, mode, begin);
-      if (id === undefined || !(await this.makeReady())) {
+      if (id === undefined || !(await this.makeReady(hostedFor(mode, this.store.get(id)?.hosted)))) {
         if ("prompt" in task && isTyped && !isFromConversation) this.prompts.setDraft(task.prompt);
         return false;
       }
@@ -310,14 +310,18 @@ export class Runs {
     onStart?: (starting: string) => void,
   ): Promise<string | undefined> {
     let starting: string | undefined;
+    const hosted = this.store.hostedOfNew;
     const begin = (): void => {
       starting = this.store.showStarting(prompt, mode && modeParams(mode).mode);
       onStart?.(starting);
     };
     try {
-      if (!(await this.makeReady(begin))) return undefined;
+      if (!(await this.makeReady(hostedFor(mode, hosted), begin))) return undefined;
       const { sessionId } = await this.server.request(method.createSession, {});
-      if (starting !== undefined && this.store.get(starting)) return sessionId;
+      if (starting !== undefined && this.store.get(starting)) {
+        this.store.setHosted(sessionId, hosted);
+        return sessionId;
+      }
       await this.server.request(method.deleteSession, { sessionId });
       return undefined;
     } finally {
@@ -335,10 +339,10 @@ export class Runs {
 
   /**
    * Asks for access to a model if none is configured, calls `onStart`, and then starts the server, which can take a
-   * while. Returns whether a run can start.
+   * while. A hosted agent has a model of its own. Returns whether a run can start.
    */
-  private async makeReady(onStart?: () => void): Promise<boolean> {
-    const isConfigured = await this.access.isConfigured();
+  private async makeReady(hosted: string | undefined, onStart?: () => void): Promise<boolean> {
+    const isConfigured = Boolean(hosted) || (await this.access.isConfigured());
     if (!isConfigured && !(await this.access.ask())) return false;
     onStart?.();
     try {
@@ -351,14 +355,19 @@ export class Runs {
   }
 
   private async requestRun(sessionId: string, task: Task, mode: TaskMode | null): Promise<RunResult> {
-    const model = this.store.get(sessionId)?.row?.model;
-    // those of the configured endpoint are installed when the server starts
-    if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
-    await this.server.ensureToolServers();
+    const session = this.store.get(sessionId);
+    const hosted = hostedFor(mode, session?.hosted);
+    if (!hosted) {
+      const model = session?.row?.model;
+      // those of the configured endpoint are installed when the server starts
+      if (model && model.endpoint !== configuredEndpoint()) await this.server.ensurePackages(model.endpoint);
+      await this.server.ensureToolServers();
+    }
     return this.server.request(method.runTask, {
       ...(await this.paramsOf(task, sessionId)),
       sessionId,
       ...(mode && modeParams(mode)),
+      ...(hosted !== undefined && { hosted }),
     });
   }
 

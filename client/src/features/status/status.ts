@@ -7,6 +7,7 @@ import { showStatus, statusItem } from "../../ui/show";
 import { cut } from "../../ui/shownText";
 import { reviewText, statusTexts } from "./statusTexts";
 import type { ChosenModels } from "../../server/chosenModels";
+import type { HostedAgents } from "../../server/hostedAgents";
 import { endpointTitle } from "../../server/settings";
 import { drawnFrom } from "../../ui/throttle";
 import type { Store } from "../../state/store";
@@ -60,12 +61,19 @@ export function showStatusItems(
 }
 
 /**
- * Shows the model of the shown session, or of a new one, until the result is disposed. A click lets the user choose, or
+ * Shows the model of the shown session, or of a new one, or its hosted agent, until the result is disposed. A click lets the user choose, or
  * set up a model if there is none.
  */
-export function showModelItem(store: Store, models: ChosenModels): vscode.Disposable {
+export function showModelItem(store: Store, models: ChosenModels, agents: HostedAgents): vscode.Disposable {
   const item = statusItem("fairlead.model", "Agent: Model", 97);
   const draw = (): void => {
+    if (store.hosted !== "") {
+      item.command = "fairlead.chooseAgent";
+      const texts = [agents.title, agents.optionsLabel].filter(Boolean);
+      const tooltip = [...texts, t("Choose who works")].join("\n");
+      showStatus(item, { icon: "sparkle", text: cut(texts.join(" · "), MAX_MODEL), tooltip });
+      return;
+    }
     const { label, current, isSet, isReplayed } = models;
     if (!isSet) {
       item.command = "fairlead.setUpModel";
@@ -88,5 +96,5 @@ export function showModelItem(store: Store, models: ChosenModels): vscode.Dispos
   };
   draw();
   const redraw = drawnFrom(store, draw);
-  return vscode.Disposable.from(redraw, models.onDidChange(redraw.schedule), item);
+  return vscode.Disposable.from(redraw, models.onDidChange(redraw.schedule), agents.onDidChange(redraw.schedule), item);
 }

@@ -67,7 +67,7 @@ def _agent(definition: AgentDefinition, context: AgentsContext, folder: Path) ->
         "title": definition.title,
         "command": definition.text,
         "isInstalled": program is not None,
-        "canInstall": bool(definition.package),
+        "packages": list(definition.package),
         "signIn": list(sign_in[0]) if sign_in is not None else [],
         "signInVariables": dict(sign_in[1]) if sign_in is not None else {},
     }

@@ -140,7 +140,13 @@ function onClick(event: MouseEvent): void {
   else if (action === "closeFind") find.close();
   else if (action === "previousMessage") jump(-1);
   else if (action === "nextMessage") jump(1);
-  else if (action === "stop" || action === "chooseModel" || action === "listMessages" || action === "attach")
+  else if (
+    action === "stop" ||
+    action === "chooseAgent" ||
+    action === "chooseModel" ||
+    action === "listMessages" ||
+    action === "attach"
+  )
     send({ kind: action });
   else if (action === "removeChip" && chip !== undefined) {
     send({ kind: "removeChip", chip: chip as ChipView["id"] });

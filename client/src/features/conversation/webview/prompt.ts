@@ -10,13 +10,13 @@ import { isSlashBeginning } from "../../../context/completions";
 import { urisIn } from "../../../context/mentions";
 import { readPicture } from "./pictures";
 import { recalled, type Recall } from "./recall";
-import { isOfFile, modeOfAgent, type TaskMode } from "../../../state/taskMode";
+import { isOfFile, modeName, modeOfAgent, type TaskMode } from "../../../state/taskMode";
 
-/** The modes, each with its name and what it does. */
+/** The modes, each with what it does. */
 const MODES = {
-  agent: [t("Agent"), t("do the task")],
-  plan: [t("Plan"), t("let the agent only plan the task")],
-  ask: [t("Ask"), t("ask a question; nothing changes")],
+  agent: t("do the task"),
+  plan: t("let the agent only plan the task"),
+  ask: t("ask a question; nothing changes"),
 } as const;
 
 /**
@@ -34,6 +34,7 @@ export class Prompt {
   private readonly chips = element("div", "chips");
   private readonly sendButton = button(t("Send"), "send");
   private readonly stopButton = button(t("Stop"), "stop");
+  private readonly agent = button("", "chooseAgent");
   private readonly model = button("", "chooseModel");
   private readonly spent = element("p", "spent");
   /** Says which added files cannot be sent. */
@@ -41,6 +42,8 @@ export class Prompt {
   private readonly list: CompletionList;
   /** The mode that the user has selected. Its agent may not be known yet, or not be there anymore. */
   private wanted: TaskMode;
+  /** Whether the agent on the page is that of another maker. */
+  private isHosted = false;
   /** The agents on the page, as JSON. */
   private drawnAgents = "";
   /** The chips on the page, as JSON. */
@@ -82,7 +85,7 @@ export class Prompt {
     const buttons = element("div", "buttons", this.stopButton, this.sendButton);
     const attach = button("+", "attach", t("Attach files and pictures"));
     attach.title = t("Attach files and pictures");
-    const row = element("div", "row", attach, this.mode, this.model, buttons);
+    const row = element("div", "row", attach, this.mode, this.agent, this.model, buttons);
     const parts = [this.chips, this.list.element, this.input, this.notice, row, this.spent];
     this.element = element("div", "prompt-box", ...parts);
     this.input.addEventListener("paste", (event) => {
@@ -120,8 +123,8 @@ export class Prompt {
       if (this.list.highlighted && this.beforeCursor !== this.completed) this.list.hide();
     });
     this.mode.addEventListener("change", () => {
-      this.wanted = this.selectedMode;
-      this.saveState({ mode: this.selectedMode });
+      this.chooseMode(this.selectedMode);
+      this.send({ kind: "mode", mode: this.wanted });
     });
   }
 
@@ -137,10 +140,23 @@ export class Prompt {
     this.drawSend();
     this.stopButton.hidden = !isRunning;
     this.mode.disabled = isRunning;
+    // only Fairlead's own agent has modes
+    if (prompt.isHosted && !this.isHosted && this.wanted !== "agent") {
+      this.chooseMode("agent");
+      this.mode.value = "agent";
+    }
+    this.isHosted = prompt.isHosted;
     // an open list would close if it were drawn again
     const agents = JSON.stringify(prompt.agents);
     if (agents !== this.drawnAgents) this.drawModes(prompt.agents);
     this.drawnAgents = agents;
+    this.mode.title = prompt.isHosted
+      ? t("Other modes than Agent are Fairlead’s own. If you choose one, Fairlead works instead of {0}.", prompt.agent)
+      : "";
+    this.agent.textContent = prompt.agent;
+    this.agent.disabled = isRunning;
+    this.agent.setAttribute("aria-label", t("Who works: {0}", prompt.agent));
+    this.agent.title = t("Choose who works");
     this.model.textContent = prompt.model;
     this.model.setAttribute("aria-label", t("Model: {0}", prompt.model));
     this.model.hidden = prompt.model === "";
@@ -220,6 +236,11 @@ export class Prompt {
     this.focus();
   }
 
+  private chooseMode(mode: TaskMode): void {
+    this.wanted = mode;
+    this.saveState({ mode });
+  }
+
   private get selectedMode(): TaskMode {
     const { value } = this.mode;
     return value === "plan" || value === "ask" || isOfFile(value) ? value : "agent";
@@ -232,7 +253,9 @@ export class Prompt {
       option.title = description;
       return option;
     };
-    const own = Object.entries(MODES).map(([value, [name, description]]) => row(name, value, description));
+    const own = Object.entries(MODES).map(([value, description]) =>
+      row(modeName(value as TaskMode), value, description),
+    );
     const options = agents.map(({ name, description }) => row(name, modeOfAgent(name), description));
     const group = element("optgroup", "", ...options);
     group.label = t("Agents in files");
