@@ -39,7 +39,7 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.agents import AgentError, HostedAgents
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call
+from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call, read_count
 from fairlead.json_values import fields_of
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
@@ -297,9 +297,9 @@ class HostedRun:
             self.context.emit(ToolOutput(shown.call_id, call.output[len(shown.output) :]))
             shown.output = call.output
         if call.status in ENDED:
-            shown.is_finished = True
             self._last = shown.author
             await self._finish(call, shown)
+            shown.is_finished = True  # not before: a stop may end the line above, and then the call is unfinished
             if plan := plan_of_call(call):
                 await self._take_plan(plan)
 
@@ -431,7 +431,7 @@ def usage_of(answer: Mapping[str, Any]) -> Usage:
     given = fields_of(answer.get("usage"))
 
     def count(*names: str) -> int:
-        return next((given[name] for name in names if isinstance(given.get(name), int)), 0)
+        return next(filter(None, (read_count(given.get(name)) for name in names)), 0)
 
     return Usage(
         1,
