@@ -92,7 +92,8 @@ def statuses(answers: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("case", [pytest.param(each, id=each["name"]) for each in REQUESTS])
-async def test_fault_HOST_3_only_a_request_with_the_password_reaches_the_api(case: dict[str, Any]) -> None:
+async def test_only_a_request_with_the_password_reaches_the_api(case: dict[str, Any]) -> None:
+    """docs/faults.md F-HOST-3: anything else is refused, with the reason."""
     async with relaying() as (relay, api):
         send = case["send"].replace("PASSWORD", relay.password).replace("HOST", f"127.0.0.1:{relay.service.port}")
         send = send.replace("PORT", str(relay.service.port)).replace("LONG", "x" * 100_000)
@@ -112,8 +113,8 @@ def request(relay: KeyRelay, more: str = "", target: str = "/1") -> bytes:
     return f"POST {target} HTTP/1.1\r\nHost: relay\r\nx-api-key: {relay.password}\r\n{more}\r\n".encode()
 
 
-async def test_fault_HOST_4_a_redirect_to_another_host_is_not_followed() -> None:
-    """The key is for the host of the API alone. The agent gets the redirect, and reaches nothing there."""
+async def test_a_redirect_to_another_host_is_not_followed() -> None:
+    """docs/faults.md F-HOST-4: the key is for the host of the API alone."""
     async with relaying() as (relay, api), (other := Api()).serving() as port:
         location = f"http://127.0.0.1:{port}/stolen"
         api.answer = h11.Response(status_code=307, headers=[("location", location), ("content-length", "2")])
@@ -123,8 +124,8 @@ async def test_fault_HOST_4_a_redirect_to_another_host_is_not_followed() -> None
     assert other.requests == []
 
 
-async def test_fault_HOST_5_a_large_body_is_passed_on_in_pieces() -> None:
-    """Bodies of 40 MB arrive completely, and another request is answered meanwhile."""
+async def test_a_large_body_is_passed_on_in_pieces() -> None:
+    """docs/faults.md F-HOST-5: bodies of 40 MB arrive completely, and another request is answered meanwhile."""
     async with relaying() as (relay, api):
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.service.port)
         writer.write(request(relay, f"Content-Length: {40 << 20}\r\n", "/large"))
@@ -138,8 +139,8 @@ async def test_fault_HOST_5_a_large_body_is_passed_on_in_pieces() -> None:
     assert (api.targets, api.received) == (["/base/large", "/base/1"], 40 << 20)
 
 
-async def test_fault_HOST_6_many_slow_connections_leave_the_server_its_descriptors() -> None:
-    """Those above the limit are closed at once. The others go on, and new ones work after some have ended."""
+async def test_many_slow_connections_leave_the_server_its_descriptors() -> None:
+    """docs/faults.md F-HOST-6: those above the limit are closed. The others go on."""
     async with relaying() as (relay, _):
         opened = [await asyncio.open_connection("127.0.0.1", relay.service.port) for _ in range(MAX_CONNECTIONS)]
         for _, writer in opened:

@@ -73,8 +73,8 @@ UPDATES = st.builds(
 
 
 @given(st.lists(UPDATES, max_size=4))
-def test_fault_HOST_1_no_update_is_an_error(updates: list[dict[str, Any]]) -> None:
-    """Wrong types in every field: what is read can be saved, sent on, and is limited."""
+def test_no_update_is_an_error(updates: list[dict[str, Any]]) -> None:
+    """docs/faults.md F-HOST-1: wrong types in every field: what is read can be saved, sent on, and is limited."""
     known: dict[str, CallState] = {}
     for update in updates:
         message = read_message(json.dumps(update).encode())
@@ -122,7 +122,8 @@ def _nested(levels: int) -> bytes:
     ],
     ids=lambda line: line[:12].decode("latin-1") + str(len(line)),
 )
-def test_fault_HOST_2_what_cannot_be_sent_on_is_no_message(line: bytes) -> None:
+def test_what_cannot_be_sent_on_is_no_message(line: bytes) -> None:
+    """docs/faults.md F-HOST-2: it counts as other output of the agent."""
     assert read_message(line) is None
 
 

@@ -258,13 +258,17 @@ def _used(update: Mapping[str, Any]) -> Used | None:
         return None
     cost = fields_of(update.get("cost"))
     amount = cost.get("amount") if cost.get("currency", "USD") == "USD" else None
-    is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount <= MAX_COUNT
-    return Used(tokens, read_count(update.get("size")) or None, float(amount) if is_amount else None)
+    return Used(tokens, read_count(update.get("size")) or None, _amount(amount))
 
 
 def read_count(value: Any) -> int | None:
     """A number of things; None if it cannot be one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT else None
+
+
+def _amount(value: Any) -> float | None:
+    is_amount = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
+    return float(value) if is_amount else None
 
 
 def is_id(value: Any) -> TypeGuard[str]:
