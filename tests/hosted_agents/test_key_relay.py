@@ -167,5 +167,5 @@ async def test_an_answer_has_only_the_encoding_that_the_agent_asks_for() -> None
 
 async def api_has(api: Api, count: int) -> None:
     async with asyncio.timeout(60):
-        while len(api.requests) < count:
+        while len(api.requests) < count:  # noqa: ASYNC110  the API has no event for it
             await asyncio.sleep(0.01)

@@ -107,6 +107,7 @@ class RunningAgent:
         self._can_load = self._can_resume = self._takes_folders = False
         self._turn: Turn | None = None
         self._questions = 0
+        self._asking = set[asyncio.Future[bool]]()
         self._files = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
 
@@ -211,6 +212,8 @@ class RunningAgent:
             raise
         finally:
             self._turn = None
+            for each in self._asking:
+                each.cancel()
 
     async def _cancel(self, asking: "asyncio.Future[dict[str, Any]]") -> None:
         with contextlib.suppress(AgentFailed, TimeoutError):
@@ -308,6 +311,20 @@ class RunningAgent:
             case _:
                 pass
 
+    async def _allows(self, turn: Turn, call: CallState) -> bool:
+        """Asks about a call while the turn lasts, so that no question stays open after it."""
+        asking = asyncio.ensure_future(turn.allows(call))
+        self._asking.add(asking)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            if self._turn is turn:  # we are cancelled, and not the question
+                raise
+            return False
+        finally:
+            asking.cancel()
+            self._asking.discard(asking)
+
     def _note_call(self, call: CallState) -> bool:
         """Notes what is known about a call. Returns whether it is one of those that are shown."""
         calls = self.session.calls
@@ -332,8 +349,8 @@ class RunningAgent:
         if call is None or turn is None or params.get("sessionId") != self.session.id or not self._note_call(call):
             return {"outcome": {"outcome": "cancelled"}}
         self._questions += 1
-        is_allowed = self._questions <= MAX_QUESTIONS and await turn.allows(call)
-        if self._turn is not turn:  # cancelled meanwhile
+        is_allowed = self._questions <= MAX_QUESTIONS and await self._allows(turn, call)
+        if self._turn is not turn:  # it has ended meanwhile
             return {"outcome": {"outcome": "cancelled"}}
         # never `always`: the agent would not ask again, and the user's rules may change
         kinds = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")

@@ -54,6 +54,7 @@ log = logging.getLogger(__name__)
 
 STOPPED = "Stopped."
 NOT_TAKEN = "What it wrote cannot be read, and is lost: {problem}"
+OTHER_FILES = "Files written apart from its calls"
 UNENDED = "(The agent did not say how this call ended.)"
 CHECKED = (
     "<plan_checked>\nThe checks of your plan's steps ran on the files as you left them. Some failed, so these steps "
@@ -128,6 +129,7 @@ class HostedRun:
     _last: Author = field(default_factory=Author)
     _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
     _plans: int = 0
+    _reports: int = 0
     _unread: list[str] = field(default_factory=list[str])
     """What failed checks say, for the agent."""
     _files: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -191,7 +193,7 @@ class HostedRun:
             content += self._blocks(feedback)
             number += 1
             context.emit(RoundStarted(number))
-            await self._sync()
+            self._report(await self._sync())
             async with self._taking_updates():
                 answer = await self._agent.prompt(content, self)
             self._usage += usage_of(answer)
@@ -266,7 +268,7 @@ class HostedRun:
     async def _show(self) -> None:
         try:
             while self.context.change_token() != self._seen:
-                await self._sync()
+                self._report(await self._sync())
         except ToolError as error:
             log.info("the changed files could not be shown to an agent: %s", error)  # the end of its turn says so too
 
@@ -344,12 +346,22 @@ class HostedRun:
             return None
         return await self.context.propose(changes, self._last)
 
+    def _report(self, proposed: ProposedChanges | None) -> None:
+        """Shows what is lost or ignored of what the agent has written apart from its calls, as a call of its own."""
+        lines = proposed.report[bool(proposed.paths) :] if proposed is not None else ()
+        if proposed is None or not lines:
+            return
+        self._reports += 1
+        call_id = f"{self.id}.files{self._reports}"
+        self.context.emit(ToolStarted(call_id, OTHER_FILES, "edit", OTHER_FILES, {}, ()))
+        self.context.emit(ToolFinished(call_id, bool(proposed.not_reviewed), "\n".join(lines), proposed.paths))
+
     async def _take_plan(self, plan: PlanEntries) -> None:
         """Takes over a plan, and runs the checks of the steps that it completes on what was written until then.
 
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
-        await self._sync()
+        self._report(await self._sync())
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
@@ -365,7 +377,7 @@ class HostedRun:
         """Proposes what the agent has written last, after its calls have ended."""
         for shown in self._unfinished():
             self.context.emit(ToolFinished(shown.call_id, False, UNENDED))
-        await self._sync()
+        self._report(await self._sync())
 
     async def _end(self, ending: Ending) -> None:
         """Takes what the agent has written last. Ends it after a stop, because commands of it may still run."""
@@ -378,7 +390,7 @@ class HostedRun:
         if agent is not None:
             try:
                 async with self._files:
-                    await self._propose(agent)
+                    self._report(await self._propose(agent))
             except ToolError as error:
                 problem = NOT_TAKEN.format(problem=error)
         for shown in self._unfinished():
