@@ -268,7 +268,7 @@ class HostedRun:
     async def _show(self) -> None:
         try:
             while self.context.change_token() != self._seen:
-                self._report(await self._sync())
+                self._report(await self._sync(only_if_changed=True))
         except ToolError as error:
             log.info("the changed files could not be shown to an agent: %s", error)  # the end of its turn says so too
 
@@ -325,15 +325,20 @@ class HostedRun:
         paths = proposed.paths if proposed is not None else ()
         self.context.emit(ToolFinished(shown.call_id, call.status == "failed", "\n".join(filter(None, lines)), paths))
 
-    async def _sync(self) -> ProposedChanges | None:
+    async def _sync(self, *, only_if_changed: bool = False) -> ProposedChanges | None:
         """Proposes what the agent has written, then shows it what has changed for it. Returns what was proposed.
 
         In this order, so that nothing that it has written is overwritten before it is proposed.
+
+        Args:
+            only_if_changed: whether to do nothing if it has been shown all changes meanwhile. Its own are changes too.
         """
         agent = self._agent
         if agent is None:
             return None
         async with self._files:
+            if only_if_changed and self.context.change_token() == self._seen:
+                return None
             proposed = await finish_uncancelled(self._propose(agent))
             self._seen = self.context.change_token()
             if agent.is_running:
