@@ -203,6 +203,11 @@ class Agent:
         diff = {"type": "diff", "path": os.path.abspath(path), "oldText": None, "newText": text}
         self.update("tool_call_update", toolCallId=call["toolCallId"], status="completed", content=[diff])
 
+    def do_writes(self, given: list[Any]) -> None:
+        """Writes a file this many times, each time with its number."""
+        for number in range(given[1]):
+            self.do_write([given[0], f"{number}\n"])
+
     def do_shell(self, command: str) -> str | None:
         """Asks, then runs a command with its own shell."""
         call = {

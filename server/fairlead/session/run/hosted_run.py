@@ -7,8 +7,10 @@ so that its steps are proven as those of Fairlead's own agent are.
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from fairlead.agent.dispatch import Dispatcher
@@ -316,8 +318,9 @@ class HostedRun:
         given = {"command": call.command} if call.command else dict(call.input)
         if len(str(given)) > MAX_INPUT_CHARS:
             given = {}
-        locations = tuple(Location(self._relative(each.path), each.line) for each in call.locations)
-        self.context.emit(ToolStarted(call_id, call.title or call.kind, call.kind, title, given, locations))
+        locations = tuple(Location(self._name_of(each.path), each.line) for each in call.locations)
+        name = call.title or call.kind
+        self.context.emit(ToolStarted(call_id, name, call.kind, title, given, locations, has_claimed_locations=True))
 
     async def _finish(self, call: CallState, shown: _Shown) -> None:
         proposed = await self._sync()
@@ -438,9 +441,15 @@ class HostedRun:
 
     def _relative(self, text: str) -> str:
         """A text with the paths of the workspace's files as the user writes them."""
-        for path in self.context.roots.paths:
-            text = text.replace(f"{path}/", "")
+        roots = self.context.roots
+        for root in roots.folders:
+            text = text.replace(f"{root.path}/", f"{root.name}/" if roots.has_names else "")
         return text
+
+    def _name_of(self, path: str) -> str:
+        """The name of a file for the user, given its path from the agent, which works in the first folder."""
+        roots = self.context.roots
+        return roots.relative(Path(os.path.normpath(roots.first.path / path)))
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage:
