@@ -1,6 +1,7 @@
 """Where an agent works, and what the user does meanwhile: odd paths, several folders, typing, decisions, rewinding."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,9 @@ async def test_decisions_while_it_writes_the_same_file(world: World, decision: s
         while not working.done():
             await client.until(lambda: working.done() or (client.last("agent/edits") or {"files": []})["files"])
             target = {"sessionId": session_id, "target": {"uri": (world.workspace / "a.txt").as_uri()}}
-            try:
+            with contextlib.suppress(WireError):  # the agent has changed it in the meantime, or it is decided
                 await client.request(f"agent/edits/{decision}", target)
                 decided += 1
-            except WireError as error:  # the agent has changed it in the meantime, or it is decided
-                assert error.message
             await asyncio.sleep(0)
         result = await working
         assert result["stopReason"] == "end_turn", result
@@ -206,7 +205,7 @@ async def test_an_untrusted_workspace(world: World) -> None:
 
 
 async def test_a_daemon_writes_only_proposals(world: World) -> None:
-    """docs/faults.md F-HOST-15: what a process that the agent has left writes between turns is proposed with the next one."""
+    """docs/faults.md F-HOST-15: what a process that it has left writes between turns is proposed later."""
     turn = [{"quiet": "(until [ -e go.txt ]; do sleep 0.01; done; echo late > late.txt) & disown"}]
     wait = [{"quiet": "touch go.txt; until [ -s late.txt ]; do sleep 0.01; done; rm go.txt"}]
     async with world.client(turn, wait) as client:
@@ -219,7 +218,7 @@ async def test_a_daemon_writes_only_proposals(world: World) -> None:
 
 @pytest.mark.parametrize("several", [False, True], ids=["one folder", "several folders"])
 async def test_claimed_locations_are_no_evidence(world: World, tmp_path: Path, several: bool) -> None:
-    """docs/faults.md F-HOST-16: the record of a step has the files that were written. Odd paths do not break the session."""
+    """docs/faults.md F-HOST-16: a step has the files that were written, and odd paths break nothing."""
     other = tmp_path / "other"
     other.mkdir()
     claims = ["lie.txt", "../../etc/passwd", "nothing/lie.txt", "~", "a\0b", str(other / "b.txt"), "x" * 4000, "."]
