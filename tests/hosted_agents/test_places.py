@@ -114,7 +114,11 @@ async def test_decisions_while_it_writes_the_same_file(world: World, decision: s
         session_id = (await client.event("run_started"))["sessionId"]
         decided = 0
         while not working.done():
-            await client.until(lambda: working.done() or (client.last("agent/edits") or {"files": []})["files"])
+            changed = asyncio.ensure_future(
+                client.until(lambda: (client.last("agent/edits") or {"files": []})["files"])
+            )
+            await asyncio.wait({working, changed}, return_when=asyncio.FIRST_COMPLETED)
+            changed.cancel()
             target = {"sessionId": session_id, "target": {"uri": (world.workspace / "a.txt").as_uri()}}
             with contextlib.suppress(WireError):  # the agent has changed it in the meantime, or it is decided
                 await client.request(f"agent/edits/{decision}", target)

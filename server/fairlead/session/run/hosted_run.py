@@ -132,6 +132,10 @@ class HostedRun:
     _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
     _plans: int = 0
     _reports: int = 0
+    _written: set[str] = field(default_factory=set[str])
+    """The absolute paths of the files that were proposed in the run."""
+    _unreported: list[ProposedChanges] = field(default_factory=list[ProposedChanges])
+    """What was proposed since a call last ended. The files may be collected before the call that wrote them ends."""
     _unread: list[str] = field(default_factory=list[str])
     """What failed checks say, for the agent."""
     _files: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -195,7 +199,8 @@ class HostedRun:
             content += self._blocks(feedback)
             number += 1
             context.emit(RoundStarted(number))
-            self._report(await self._sync())
+            await self._sync()
+            self._report_rest()
             async with self._taking_updates():
                 answer = await self._agent.prompt(content, self)
             self._usage += usage_of(answer)
@@ -270,7 +275,7 @@ class HostedRun:
     async def _show(self) -> None:
         try:
             while self.context.change_token() != self._seen:
-                self._report(await self._sync(only_if_changed=True))
+                await self._sync(only_if_changed=True)
         except ToolError as error:
             log.info("the changed files could not be shown to an agent: %s", error)  # the end of its turn says so too
 
@@ -323,13 +328,32 @@ class HostedRun:
         self.context.emit(ToolStarted(call_id, name, call.kind, title, given, locations, has_claimed_locations=True))
 
     async def _finish(self, call: CallState, shown: _Shown) -> None:
-        proposed = await self._sync()
-        lines = [call.output, *(proposed.report if proposed is not None else ())]
-        paths = proposed.paths if proposed is not None else ()
-        self.context.emit(ToolFinished(shown.call_id, call.status == "failed", "\n".join(filter(None, lines)), paths))
+        await self._sync()
+        has_failed = call.status == "failed"
+        lines, paths = ([], []) if has_failed else self._take_report()  # a failed call is no evidence of its files
+        text = "\n".join(filter(None, (call.output, *lines)))
+        # an agent does not wait: what this call wrote may have been collected, and recorded, before it was reported
+        claimed = {self._path_of(each) for each in (*(each.path for each in call.locations), *call.claims)}
+        paths = list(dict.fromkeys((*paths, *sorted(claimed & self._written))))
+        self.context.emit(ToolFinished(shown.call_id, has_failed, text, paths))
 
-    async def _sync(self, *, only_if_changed: bool = False) -> ProposedChanges | None:
-        """Proposes what the agent has written, then shows it what has changed for it. Returns what was proposed.
+    def _take_report(self) -> tuple[list[str], list[str]]:
+        """What the user has not read about the agent's files, and the paths of those that no call has on record."""
+        taken, self._unreported = self._unreported, []
+        return [line for each in taken for line in each.report], [path for each in taken for path in each.paths]
+
+    def _report_rest(self) -> None:
+        """Shows what the agent has written apart from its calls, as a call of its own, so that it is on record too."""
+        lines, paths = self._take_report()
+        if not lines:
+            return
+        self._reports += 1
+        call_id = f"{self.id}.files{self._reports}"
+        self.context.emit(ToolStarted(call_id, OTHER_FILES, "edit", OTHER_FILES, {}, ()))
+        self.context.emit(ToolFinished(call_id, not paths, "\n".join(lines), paths))
+
+    async def _sync(self, *, only_if_changed: bool = False) -> None:
+        """Proposes what the agent has written, then shows it what has changed for it.
 
         In this order, so that nothing that it has written is overwritten before it is proposed.
 
@@ -338,38 +362,30 @@ class HostedRun:
         """
         agent = self._agent
         if agent is None:
-            return None
+            return
         async with self._files:
             if only_if_changed and self.context.change_token() == self._seen:
-                return None
-            proposed = await finish_uncancelled(self._propose(agent))
+                return
+            await finish_uncancelled(self._propose(agent))
             self._seen = self.context.change_token()
             if agent.is_running:
                 await finish_uncancelled(agent.show_files())
-            return proposed
 
-    async def _propose(self, agent: RunningAgent) -> ProposedChanges | None:
+    async def _propose(self, agent: RunningAgent) -> None:
         changes = await agent.take_changes()
         if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):
-            return None
-        return await self.context.propose(changes, self._last)
-
-    def _report(self, proposed: ProposedChanges | None) -> None:
-        """Shows what is lost or ignored of what the agent has written apart from its calls, as a call of its own."""
-        lines = proposed.report[bool(proposed.paths) :] if proposed is not None else ()
-        if proposed is None or not lines:
             return
-        self._reports += 1
-        call_id = f"{self.id}.files{self._reports}"
-        self.context.emit(ToolStarted(call_id, OTHER_FILES, "edit", OTHER_FILES, {}, ()))
-        self.context.emit(ToolFinished(call_id, bool(proposed.not_reviewed), "\n".join(lines), proposed.paths))
+        proposed = await self.context.propose(changes, self._last)
+        self._unreported.append(proposed)
+        self._written.update(proposed.paths)
 
     async def _take_plan(self, plan: PlanEntries) -> None:
         """Takes over a plan, and runs the checks of the steps that it completes on what was written until then.
 
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
-        self._report(await self._sync())
+        await self._sync()
+        self._report_rest()  # before its steps are checked
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
@@ -385,7 +401,8 @@ class HostedRun:
         """Proposes what the agent has written last, after its calls have ended."""
         for shown in self._unfinished():
             self.context.emit(ToolFinished(shown.call_id, False, UNENDED))
-        self._report(await self._sync())
+        await self._sync()
+        self._report_rest()
 
     async def _end(self, ending: Ending) -> None:
         """Takes what the agent has written last. Ends it after a stop, because commands of it may still run."""
@@ -398,11 +415,12 @@ class HostedRun:
         if agent is not None:
             try:
                 async with self._files:
-                    self._report(await self._propose(agent))
+                    await self._propose(agent)
             except ToolError as error:
                 problem = NOT_TAKEN.format(problem=error)
         for shown in self._unfinished():
             self.context.emit(ToolFinished(shown.call_id, True, " ".join(filter(None, (STOPPED, problem)))))
+        self._report_rest()
         agents.unread = self._unread
         if ending.stop_reason == "cancelled" or (agent is not None and not agent.is_running):
             await agents.end()
@@ -448,8 +466,10 @@ class HostedRun:
 
     def _name_of(self, path: str) -> str:
         """The name of a file for the user, given its path from the agent, which works in the first folder."""
-        roots = self.context.roots
-        return roots.relative(Path(os.path.normpath(roots.first.path / path)))
+        return self.context.roots.relative(Path(self._path_of(path)))
+
+    def _path_of(self, path: str) -> str:
+        return os.path.normpath(self.context.roots.first.path / path)
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage:
