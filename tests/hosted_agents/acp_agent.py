@@ -235,7 +235,7 @@ class Agent:
         """Leaves a process with this name running."""
         command = ["bash", "-c", f"exec -a {name} sleep 600"]
         process = subprocess.Popen(command, stdin=-3, stdout=-3, stderr=-3, start_new_session=True)
-        while name not in Path(f"/proc/{process.pid}/cmdline").read_text():
+        while not Path(f"/proc/{process.pid}/cmdline").read_text().startswith(name):
             time.sleep(0.01)
 
     def do_read(self, path: str) -> None:

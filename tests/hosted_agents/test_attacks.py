@@ -44,7 +44,8 @@ async def test_a_turn_of_a_malicious_agent(world: World, attack: Attack) -> None
         session_id = result["sessionId"]
         opened = await client.request("agent/sessions/open", {"sessionId": session_id})
         again = await run(client, "Go on.", sessionId=session_id)
-        assert (again["stopReason"], again["message"]) == ("end_turn", "Next.")
+        assert again["stopReason"] == "end_turn", again
+        assert again["message"].endswith("Next.")  # what comes after an answer may belong to the next turn
         assert result["stopReason"] == attack.get("ends", "end_turn"), result
         assert attack.get("message", "") in result["message"]
         assert await proposed(client, session_id, opened) == attack.get("files", {})

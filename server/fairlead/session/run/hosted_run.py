@@ -342,9 +342,14 @@ class HostedRun:
         taken, self._unreported = self._unreported, []
         return [line for each in taken for line in each.report], [path for each in taken for path in each.paths]
 
-    def _report_rest(self) -> None:
-        """Shows what the agent has written apart from its calls, as a call of its own, so that it is on record too."""
+    def _report_rest(self, problem: str = "") -> None:
+        """Shows what the agent has written apart from its calls, as a call of its own, so that it is on record too.
+
+        Args:
+            problem: why something of it is lost; empty: nothing is.
+        """
         lines, paths = self._take_report()
+        lines += filter(None, [problem])
         if not lines:
             return
         self._reports += 1
@@ -419,8 +424,8 @@ class HostedRun:
             except ToolError as error:
                 problem = NOT_TAKEN.format(problem=error)
         for shown in self._unfinished():
-            self.context.emit(ToolFinished(shown.call_id, True, " ".join(filter(None, (STOPPED, problem)))))
-        self._report_rest()
+            self.context.emit(ToolFinished(shown.call_id, True, STOPPED))
+        self._report_rest(problem)
         agents.unread = self._unread
         if ending.stop_reason == "cancelled" or (agent is not None and not agent.is_running):
             await agents.end()
