@@ -48,7 +48,8 @@ async def test_a_turn_of_a_malicious_agent(world: World, attack: Attack) -> None
         assert again["message"].endswith("Next.")  # what comes after an answer may belong to the next turn
         assert result["stopReason"] == attack.get("ends", "end_turn"), result
         assert attack.get("message", "") in result["message"]
-        assert await proposed(client, session_id, opened) == attack.get("files", {})
+        ended = [(each["toolCallId"], each["text"]) for each in client.events("tool_finished")]
+        assert await proposed(client, session_id, opened) == attack.get("files", {}), ended
         check_shown(client, attack, opened)
     assert files_below(world.workspace) == before
 

@@ -245,6 +245,8 @@ class RunningAgent:
         """
         async with self._files:
             changes = await self._box.take_changes()
+        if self._ending is not None:  # its box may be half removed, which looks as if it had deleted its files
+            return Changes()
         files = [each for each in changes.files if each.path not in self.definition.ignored]
         warnings = [MOVED if each == HEAD_MOVED else each for each in changes.warnings]
         return replace(changes, files=files, warnings=warnings)
