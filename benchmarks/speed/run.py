@@ -35,6 +35,7 @@ sys.path.extend(str(Path(__file__).parents[2] / folder) for folder in ("tests", 
 
 import checks
 import flood
+import hosting
 import journal
 import language_servers
 import long_files
@@ -262,7 +263,7 @@ def main() -> int:
         "plan": plan_cost,
         **{
             part.__name__: partial(part.main, figures, smallest)
-            for part in (pending, journal, sandbox, search, mcp_servers, subagents)
+            for part in (pending, journal, sandbox, search, mcp_servers, hosting, subagents)
         },
         **{part.__name__: partial(part.main, smallest) for part in (long_files, flood, checks, language_servers, soak)},
         "cached share": lambda: measure_uncached(figures, SMALLEST_ROUNDS if smallest else 50),

@@ -1,6 +1,7 @@
 """Type tests and limits for values that were read from JSON, and JSON with comments. Pure, below all other modules."""
 
 import json
+import math
 import re
 from collections.abc import Collection
 from typing import Any, TypeGuard
@@ -36,6 +37,39 @@ def plain_json(text: str) -> str:
         return found if found.startswith('"') else re.sub(r"[^\r\n]", " ", found)
 
     return _LAST_COMMAS.sub(blank, _COMMENTS.sub(blank, text))
+
+
+def read_message(line: bytes) -> dict[str, Any] | None:
+    """The object in a line of JSON that a program has sent; None if it is not one that can be saved and sent on.
+
+    It has at most MAX_DEPTH levels, and its numbers are those of JSON. Halves of surrogate pairs become `?`.
+    """
+    try:
+        message: Any = json.loads(line, parse_constant=_refuse_number, parse_float=_read_number)
+        if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+            _check_depth(message)
+        if b"\\ud" in line.lower():
+            message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return message if is_object(message) else None
+
+
+def _refuse_number(text: str) -> float:
+    raise ValueError(text)
+
+
+def _read_number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):  # level by level, so that a deep value takes no time
+        level = [inner for each in level for inner in _values_in(each)]
+    if level:
+        raise RecursionError
 
 
 class TooManyValues(ValueError):

@@ -26,6 +26,8 @@ class Agent:
         self.turns, self.session, self.last_id = turns, "", 0
         self.prompt = ""
         self.answers: list[Any] = []
+        self.after: list[Any] = []
+        """The steps after the answer to the prompt."""
         self.cancelled = False
 
     def send(self, **message: Any) -> None:
@@ -53,12 +55,17 @@ class Agent:
             message = json.loads(line)
             if "method" not in message or "id" not in message:
                 continue
+            if os.environ.get("NEVER_ANSWERS") == message["method"]:
+                continue
             try:
                 result = self.answer(message["method"], message["params"])
             except PermissionError as error:
                 self.send(id=message["id"], error={"code": -32000, "message": str(error)})
             else:
                 self.send(id=message["id"], result=result)
+                if message["method"] == os.environ.get("READS_UNTIL"):
+                    time.sleep(3600)
+                self.run(self.after)
 
     def answer(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
@@ -95,13 +102,19 @@ class Agent:
         self.prompt = "\n".join(block.get("text", f"[{block['type']}]") for block in content)
         with (STATE / "prompts.jsonl").open("a") as file:
             file.write(json.dumps(self.prompt) + "\n")
-        self.cancelled = False
-        for step in self.turns[number] if number < len(self.turns) else []:
+        self.cancelled, self.after = False, []
+        stop = self.run(self.turns[number] if number < len(self.turns) else [])
+        if stop or self.cancelled:
+            return {"stopReason": "cancelled" if self.cancelled else stop}
+        return {"stopReason": "end_turn", "usage": {"inputTokens": 100, "outputTokens": 20, "totalTokens": 120}}
+
+    def run(self, steps: list[Any]) -> Any:
+        for step in steps:
             [(name, value)] = step.items()
             stop = getattr(self, f"do_{name}")(value)
             if stop or self.cancelled:
-                return {"stopReason": "cancelled" if self.cancelled else stop}
-        return {"stopReason": "end_turn", "usage": {"inputTokens": 100, "outputTokens": 20, "totalTokens": 120}}
+                return stop
+        return None
 
     def do_say(self, text: str) -> None:
         self.update("agent_message_chunk", content={"type": "text", "text": text})
@@ -122,9 +135,69 @@ class Agent:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
+    def do_flood(self, given: list[Any]) -> None:
+        """Sends an update this many times; `#` in it stands for a number."""
+        count, fields = given
+        text = json.dumps({"jsonrpc": "2.0", "method": "session/update"})[:-1]
+        params = json.dumps({"sessionId": self.session, "update": fields})
+        for number in range(count):
+            sys.stdout.write(f'{text}, "params": {params.replace("#", str(number))}}}\n')
+        sys.stdout.flush()
+
+    def do_large(self, given: list[Any]) -> None:
+        """Sends an update in which `#` stands for this many characters."""
+        count, fields = given
+        params = json.dumps({"sessionId": self.session, "update": fields}).replace("#", "x" * count)
+        self.do_raw(f'{{"jsonrpc": "2.0", "method": "session/update", "params": {params}}}')
+
+    def do_deep(self, levels: int) -> None:
+        """Sends a call whose input has this many levels."""
+        deep = '{"a":' * levels + "1" + "}" * levels
+        update = f'{{"sessionUpdate":"tool_call","toolCallId":"deep","status":"pending","rawInput":{deep}}}'
+        params = f'{{"sessionId":"{self.session}","update":{update}}}'
+        self.do_raw(f'{{"jsonrpc":"2.0","method":"session/update","params":{params}}}')
+
+    def do_after(self, steps: list[Any]) -> None:
+        """Steps after the answer to this prompt."""
+        self.after = steps
+
+    def do_answer(self, message: dict[str, Any]) -> None:
+        """Any message."""
+        self.send(**message)
+
+    def do_asks(self, given: list[Any]) -> None:
+        """Asks this many times at once, and reads the answers."""
+        count, params = given
+        for number in range(count):
+            self.send(
+                id=f"a{number}", method="session/request_permission", params={"sessionId": self.session, **params}
+            )
+        answers = [json.loads(sys.stdin.readline()) for _ in range(count)]
+        yes = sum("yes" in json.dumps(each.get("result")) for each in answers)
+        self.do_say(f"{yes} of {len(answers)} allowed")
+
+    def do_loop(self, given: list[Any]) -> None:
+        """Asks this many times, one after the other."""
+        count, params = given
+        yes = sum("yes" in json.dumps(self.ask("session/request_permission", params)["result"]) for _ in range(count))
+        self.do_say(f"{yes} of {count} allowed")
+
+    def do_ask_and_exit(self, params: dict[str, Any]) -> None:
+        self.send(id="a", method="session/request_permission", params={"sessionId": self.session, **params})
+        os._exit(3)
+
+    def do_hang(self, _: Any) -> None:
+        """Reads on, and does nothing."""
+        while sys.stdin.readline():
+            pass
+
     def do_plan(self, entries: list[list[str]]) -> None:
         shown = [{"content": content, "status": status, "priority": "medium"} for content, status in entries]
         self.update("plan", entries=shown)
+
+    def do_plans(self, count: int) -> None:
+        """A plan with this many steps."""
+        self.do_plan([[f"Step {number}", "pending"] for number in range(count)])
 
     def do_write(self, given: list[str]) -> None:
         """Writes a file with its own tool, and says so as most agents do."""
@@ -135,6 +208,11 @@ class Agent:
         Path(path).write_text(text)
         diff = {"type": "diff", "path": os.path.abspath(path), "oldText": None, "newText": text}
         self.update("tool_call_update", toolCallId=call["toolCallId"], status="completed", content=[diff])
+
+    def do_writes(self, given: list[Any]) -> None:
+        """Writes a file this many times, each time with its number."""
+        for number in range(given[1]):
+            self.do_write([given[0], f"{number}\n"])
 
     def do_shell(self, command: str) -> str | None:
         """Asks, then runs a command with its own shell."""
@@ -180,6 +258,15 @@ class Agent:
         """Any request, such as one that was not announced."""
         answer = self.ask(given[0], given[1])
         self.do_say(json.dumps(answer.get("error", answer.get("result"))))
+
+    def do_question(self, message: dict[str, Any]) -> None:
+        """Asks, and does not wait for the answer."""
+        self.send(**{**message, "params": {"sessionId": self.session, **message["params"]}})
+
+    def do_wait_state(self, name: str) -> None:
+        """Waits for a file in its state folder."""
+        while not (STATE / name).exists():
+            time.sleep(0.01)
 
     def do_wait(self, path: str) -> None:
         """Waits for a file, or until it is cancelled."""

@@ -43,7 +43,11 @@ async def test_what_it_writes_is_proposed_however_it_writes_it(world: World) -> 
     assert [path.name for path in world.workspace.iterdir()] == ["a.txt"]
     assert (world.workspace / "a.txt").read_text() == "one\n"
     shown = [(event["title"], event["toolKind"]) for event in client.events("tool_started")]
-    assert shown == [("Write a.txt", "edit"), ("echo shell > s.txt; cat a.txt", "execute")]
+    assert shown == [
+        ("Write a.txt", "edit"),
+        ("echo shell > s.txt; cat a.txt", "execute"),
+        ("Files written apart from its calls", "edit"),
+    ]
     assert opened["hosted"] == "scripted"
 
 

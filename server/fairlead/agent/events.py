@@ -126,6 +126,8 @@ class ToolStarted(_OfRun):
     """Whether it does not run because of how the model's answer ended (docs/plan.md L13)."""
     shown: tuple[str, ...] = ()
     """The parts of the `Sentence` that the title is; empty: it is none."""
+    has_claimed_locations: bool = False
+    """Whether the locations are what a hosted agent says. Then they are shown, and are no evidence."""
 
 
 @dataclass(frozen=True, slots=True)

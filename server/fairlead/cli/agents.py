@@ -102,7 +102,9 @@ async def _log_in(agent: HostedAgentWire, terminal: Terminal) -> int:
         return NOT_DONE
     terminal.print(SIGNING_IN.format(title=title))
     terminal.print(f"  {escape_to_one_line(shlex.join(agent['signIn']))}", "dim")
-    process = await asyncio.create_subprocess_exec(*agent["signIn"], env={**os.environ, **agent["signInVariables"]})
+    # not in the workspace, whose files may tell the program what to run
+    environment, home = {**os.environ, **agent["signInVariables"]}, Path.home()
+    process = await asyncio.create_subprocess_exec(*agent["signIn"], env=environment, cwd=home)
     try:
         return DONE if await process.wait() == 0 else NOT_DONE
     finally:

@@ -12,6 +12,7 @@ from fairlead.display import shorten
 from fairlead.hosted_agents.connection import METHOD_NOT_FOUND, AgentFailed, Connection, Refused
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.updates import (
+    ENDED,
     CallState,
     Choice,
     Commands,
@@ -20,7 +21,9 @@ from fairlead.hosted_agents.updates import (
     Options,
     Update,
     Used,
+    is_id,
     read_call,
+    read_count,
     read_options,
     read_update,
 )
@@ -41,6 +44,8 @@ CANCEL_SECONDS = 5.0
 AUTH_REQUIRED = -32000
 MAX_QUESTIONS = 200
 """How often an agent may ask in one turn; further questions are refused without asking the user."""
+MAX_CALLS = 5_000
+"""How many calls of one turn are shown. What further ones write is proposed too."""
 MOVED = (
     "All that the agent wrote since its last call is discarded, because it moved HEAD or the stash (git stash, switch, "
     "checkout, rebase). The proposals are unchanged."
@@ -102,6 +107,7 @@ class RunningAgent:
         self._can_load = self._can_resume = self._takes_folders = False
         self._turn: Turn | None = None
         self._questions = 0
+        self._asking = set[asyncio.Future[bool]]()
         self._files = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
 
@@ -132,7 +138,7 @@ class RunningAgent:
         answer = await self._started(
             "initialize", {"protocolVersion": PROTOCOL, "clientCapabilities": capabilities, "clientInfo": about}
         )
-        if answer.get("protocolVersion") != PROTOCOL:
+        if read_count(answer.get("protocolVersion")) != PROTOCOL:
             raise AgentFailed(f"it speaks version {shorten(str(answer.get('protocolVersion')))} of ACP, not {PROTOCOL}")
         able = fields_of(answer.get("agentCapabilities"))
         more = fields_of(able.get("sessionCapabilities"))
@@ -163,7 +169,7 @@ class RunningAgent:
         self.session = AgentSession()
         answer = await self._started("session/new", given)
         session_id = answer.get("sessionId")
-        if not isinstance(session_id, str) or not session_id:
+        if not is_id(session_id):
             raise AgentFailed("it began no session")
         self.session.id = session_id
         self._use_options(read_options(answer))
@@ -206,15 +212,18 @@ class RunningAgent:
             raise
         finally:
             self._turn = None
+            for each in self._asking:
+                each.cancel()
 
     async def _cancel(self, asking: "asyncio.Future[dict[str, Any]]") -> None:
-        with contextlib.suppress(AgentFailed):
-            await self._connection.tell("session/cancel", {"sessionId": self.session.id})
-        done, _ = await asyncio.wait({asking}, timeout=CANCEL_SECONDS)
+        with contextlib.suppress(AgentFailed, TimeoutError):
+            async with asyncio.timeout(CANCEL_SECONDS):  # it may not even read
+                await self._connection.tell("session/cancel", {"sessionId": self.session.id})
+                await asyncio.wait({asking})
         asking.cancel()
-        for each in done:
-            if not each.cancelled():
-                each.exception()  # nobody needs it
+        await asyncio.wait({asking})
+        if not asking.cancelled():
+            asking.exception()  # nobody needs it
 
     async def show_files(self) -> None:
         """Shows it the files that have changed for it.
@@ -236,6 +245,8 @@ class RunningAgent:
         """
         async with self._files:
             changes = await self._box.take_changes()
+        if self._ending is not None:  # its box may be half removed, which looks as if it had deleted its files
+            return Changes()
         files = [each for each in changes.files if each.path not in self.definition.ignored]
         warnings = [MOVED if each == HEAD_MOVED else each for each in changes.warnings]
         return replace(changes, files=files, warnings=warnings)
@@ -292,15 +303,38 @@ class RunningAgent:
                 self.session.cost = cost
                 if self._turn is not None:
                     self._turn.take(update)
-            case CallState(id=call_id) if self._turn is not None:
-                self.session.calls[call_id] = update
-                self._turn.take(update)
+            case CallState() if self._turn is not None:
+                if self._note_call(update):
+                    self._turn.take(update)
             case None:
                 pass
             case _ if self._turn is not None:
                 self._turn.take(update)
             case _:
                 pass
+
+    async def _allows(self, turn: Turn, call: CallState) -> bool:
+        """Asks about a call while the turn lasts, so that no question stays open after it."""
+        asking = asyncio.ensure_future(turn.allows(call))
+        self._asking.add(asking)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            if self._turn is turn:  # we are cancelled, and not the question
+                raise
+            return False
+        finally:
+            asking.cancel()
+            self._asking.discard(asking)
+
+    def _note_call(self, call: CallState) -> bool:
+        """Notes what is known about a call. Returns whether it is one of those that are shown."""
+        calls = self.session.calls
+        if call.id not in calls and len(calls) >= MAX_CALLS:
+            return False
+        # nothing adds to a call that has ended
+        calls[call.id] = replace(call, output="", input={}) if call.status in ENDED else call
+        return True
 
     def _use_options(self, options: tuple[Option, ...]) -> None:
         self.session.options = options
@@ -314,12 +348,11 @@ class RunningAgent:
         options = [fields_of(each) for each in given] if is_list(given) else []
         call = read_call(fields_of(params.get("toolCall")), self.session.calls)
         turn = self._turn
-        if call is None or turn is None or params.get("sessionId") != self.session.id:
+        if call is None or turn is None or params.get("sessionId") != self.session.id or not self._note_call(call):
             return {"outcome": {"outcome": "cancelled"}}
-        self.session.calls[call.id] = call
         self._questions += 1
-        is_allowed = self._questions <= MAX_QUESTIONS and await turn.allows(call)
-        if self._turn is not turn:  # cancelled meanwhile
+        is_allowed = self._questions <= MAX_QUESTIONS and await self._allows(turn, call)
+        if self._turn is not turn:  # it has ended meanwhile
             return {"outcome": {"outcome": "cancelled"}}
         # never `always`: the agent would not ask again, and the user's rules may change
         kinds = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")

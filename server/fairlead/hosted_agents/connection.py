@@ -9,7 +9,7 @@ from typing import Any
 
 from fairlead.display import shorten
 from fairlead.errors import ToolError
-from fairlead.json_values import fields_of, is_object
+from fairlead.json_values import fields_of, is_object, read_message
 from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.message_lines import MessageLines, Output
 
@@ -19,6 +19,8 @@ MAX_REQUESTS = 64
 """How many requests of the agent are answered at the same time; further ones are refused."""
 FLOOD_SECONDS = 60.0
 """The limit for what an agent sends (`MessageLines`) holds for this long: a prompt may take hours."""
+MAX_UNANSWERED = 4 * MAX_REQUESTS
+"""How many answers, refusals too, may wait until the agent reads them. Until then, nothing more of it is read."""
 METHOD_NOT_FOUND, INTERNAL, BUSY = -32601, -32603, -32000
 
 
@@ -122,6 +124,8 @@ class Connection:
         try:
             async for line in self._messages.read():
                 self._take(line)
+                if len(self._answering) > MAX_UNANSWERED:
+                    await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
         except ServiceError as error:
             failure = AgentFailed(str(error))
         except Exception as error:  # noqa: BLE001  the pipe is broken
@@ -138,11 +142,8 @@ class Connection:
         self._on_end(failure)
 
     def _take(self, line: bytes) -> None:
-        try:
-            message: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not is_object(message):
+        message = read_message(line)
+        if message is None:
             self._messages.add_other(line)
             return
         method, number = message.get("method"), message.get("id")

@@ -10,7 +10,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import h11
 
@@ -25,6 +25,9 @@ _OF_CONNECTION = frozenset(
     b"connection expect host keep-alive proxy-authorization proxy-connection te trailer "
     b"transfer-encoding upgrade".split()
 )
+_LENGTHS = frozenset((b"content-length", b"transfer-encoding"))
+MAX_CONNECTIONS = 100
+"""How many connections an agent may have at once; further ones are closed."""
 _ANSWER_SECONDS = 600.0
 """How long an API may take until the next piece of its answer."""
 
@@ -56,6 +59,7 @@ class KeyRelay:
             timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=30.0),
             follow_redirects=False,  # the key is for the API's host alone
         )
+        self.client.headers.clear()  # an agent that asks for no encoding may not read one
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
 
     @property
@@ -83,11 +87,14 @@ class KeyRelay:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if len(self._connections) >= MAX_CONNECTIONS:  # each takes a descriptor of this process
+            writer.close()
+            return
         self._connections.add(task)
         try:
             await _Exchange(self, reader, writer).serve()
         except (OSError, h11.ProtocolError, asyncio.CancelledError):
-            pass  # the agent has gone, or sent what is no HTTP
+            pass  # the agent has gone, or breaks the protocol in the middle of an answer
         finally:
             self._connections.discard(task)
             writer.close()
@@ -95,7 +102,11 @@ class KeyRelay:
     def with_key(
         self, headers: Iterable[tuple[bytes, bytes]], target: str
     ) -> tuple[list[tuple[bytes, bytes]], str] | None:
-        """The headers and the URL for the API, with the key in place of the password; None: there is no password."""
+        """The headers and the URL for the API, with the key in place of the password; None: there is no password.
+
+        Args:
+            target: one that `is_below_api`.
+        """
         found = False
         sent: list[tuple[bytes, bytes]] = []
         for name, value in headers:
@@ -111,10 +122,16 @@ class KeyRelay:
             found = True
             query = [(name, self._key if name == _KEY_PARAMETER else value) for name, value in query]
             target = f"{parts.path}?{urlencode(query)}"
-        return (sent, f"{self._base}{target}") if found and target.startswith("/") else None
+        return (sent, f"{self._base}{target}") if found else None
 
     def _is_password(self, given: bytes) -> bool:
         return hmac.compare_digest(given, self.password.encode())
+
+
+def is_below_api(target: str) -> bool:
+    """Whether the target of a request is a path that stays below the address of the API."""
+    path = unquote(target.partition("?")[0]).replace("\\", "/")
+    return path.startswith("/") and not path.startswith("//") and ".." not in path.split("/")
 
 
 class _Exchange:
@@ -126,24 +143,32 @@ class _Exchange:
 
     async def serve(self) -> None:
         while True:
-            request = await self._next()
-            if not isinstance(request, h11.Request):
+            try:
+                request = await self._next()
+                if not isinstance(request, h11.Request):
+                    return
+                await self._answer(request)
+            except h11.RemoteProtocolError as error:
+                if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                    await self._refuse(error.error_status_hint, f"This is no request: {error}")
                 return
-            await self._answer(request)
             if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
                 return
             self._http.start_next_cycle()
 
     async def _answer(self, request: h11.Request) -> None:
-        known = self._relay.with_key(request.headers, request.target.decode("latin-1"))
+        target, framing = request.target.decode("latin-1"), {name for name, _ in request.headers} & _LENGTHS
+        if not is_below_api(target) or len(framing) > 1:
+            await self._refuse(400, "This address takes only requests below the address of the API, with one length.")
+            return
+        known = self._relay.with_key(request.headers, target)
         if known is None:
             await self._refuse(401, "Not allowed: this address is for the agent that Fairlead has started.")
             return
         headers, url = known
         method = request.method.decode()
-        has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in request.headers)
         try:
-            body = self._body() if has_body else None
+            body = self._body() if framing else None
             async with self._relay.client.stream(method, url, headers=headers, content=body) as answer:
                 kept = [
                     (name.lower(), value) for name, value in answer.headers.raw if name.lower() not in _OF_CONNECTION
@@ -152,6 +177,8 @@ class _Exchange:
                 async for piece in answer.aiter_raw(PIECE):
                     await self._send(h11.Data(data=piece))
                 await self._send(h11.EndOfMessage())
+            async for _ in self._body():
+                pass  # the end of a request without a body is an event too
         except h11.ProtocolError:
             raise
         except OSError:
@@ -162,7 +189,7 @@ class _Exchange:
                 await self._refuse(502, f"The API does not answer: {error}")
 
     async def _body(self) -> AsyncIterator[bytes]:
-        while isinstance(event := await self._next(), h11.Data):
+        while self._http.their_state is h11.SEND_BODY and isinstance(event := await self._next(), h11.Data):
             yield bytes(event.data)
 
     async def _refuse(self, status: int, text: str) -> None:

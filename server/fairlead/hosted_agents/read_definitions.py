@@ -2,10 +2,12 @@
 
 import json
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePosixPath
 from typing import Any, NotRequired, TypedDict
 
 from fairlead.display import shorten
@@ -16,6 +18,7 @@ from fairlead.shell.network import BadService, Service
 
 MAX_AGENTS = 50
 MAX_NAME = 60
+_NAME = re.compile(rf"\w(?:[\w.-]{{0,{MAX_NAME - 2}}}\w)?")  # it is the name of a folder
 ARCHITECTURE = "arm64" if platform.machine().lower() in ("aarch64", "arm64") else "x64"
 """What `${arch}` in the name of a package stands for, as in npm."""
 
@@ -67,8 +70,10 @@ def read_agents(given: Any, problems: list[str]) -> dict[str, AgentDefinition]:
     for name, value in list(given.items())[:MAX_AGENTS]:
         path = f"agents.{shorten(name, MAX_NAME)}"
         try:
-            if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-                raise WrongValue(path, f"needs a name of at most {MAX_NAME} printable characters")
+            if not _NAME.fullmatch(name):
+                raise WrongValue(
+                    path, f"needs a name of at most {MAX_NAME} letters, digits, and “-”, “_” or “.” within it"
+                )
             fields = read(_Agent, value, path)
             definition = _definition(presets().get(name, AgentDefinition(name, name)), fields, path)
             if not definition.command:
@@ -99,7 +104,7 @@ def _definition(base: AgentDefinition, given: _Agent, path: str) -> AgentDefinit
         changed,
         title=given.get("title", changed.title),
         package=tuple(each.replace("${arch}", ARCHITECTURE) for each in given.get("package", changed.package)),
-        state=tuple(given["state"].items()) if "state" in given else changed.state,
+        state=tuple(_state(given["state"], path)) if "state" in given else changed.state,
         variables=tuple({**dict(changed.variables), **_variables(given.get("env", {}), path)}.items()),
         hosts=tuple(_host(text, path) for text in given["hosts"]) if "hosts" in given else changed.hosts,
         key=ApiKey(key["variable"], key["addressVariable"], key["address"]) if key is not None else changed.key,
@@ -115,6 +120,16 @@ def _variables(given: Mapping[str, Any], path: str) -> dict[str, str]:
         if not isinstance(value, str):
             raise WrongValue(f"{path}.env.{shorten(name, MAX_NAME)}", "must be a string")
     return dict(given)
+
+
+def _state(given: Mapping[str, str], path: str) -> Iterator[tuple[str, str]]:
+    for variable, part in given.items():
+        folder = PurePosixPath(part)
+        if folder.is_absolute() or ".." in folder.parts or not part.isprintable():
+            raise WrongValue(
+                f"{path}.state.{shorten(variable, MAX_NAME)}", "must be a path within the agent's state folder"
+            )
+        yield variable, part
 
 
 def _host(text: str, path: str) -> Service:

@@ -20,6 +20,7 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.key_relay import KeyRelay
+from fairlead.hosted_agents.state_folders import Owner, StateFolders
 from fairlead.sentences import Sentence
 from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
 from fairlead.shell.network import Network
@@ -68,9 +69,9 @@ class AgentsContext:
     """The agents that the user has allowed."""
     pool: ServicePool = field(default_factory=lambda: ServicePool(MAX_AGENTS))
 
-    def state_folder(self, definition: AgentDefinition) -> Path:
-        """Where an agent keeps its settings and its sign-in. It is Fairlead's own: never one of the user's."""
-        return real_path(self.folder / "state" / definition.name)
+    def state_folders(self, definition: AgentDefinition) -> StateFolders:
+        """Where an agent keeps its settings and its sign-in. They are Fairlead's own: never some of the user's."""
+        return StateFolders.of(definition, real_path(self.folder))
 
     def package_folder(self, package: Package) -> Path:
         return real_path(package.folder(self.folder / "packages"))
@@ -108,12 +109,10 @@ async def install_packages(definition: AgentDefinition, context: AgentsContext) 
     return program
 
 
-def sign_in_of(
-    definition: AgentDefinition, context: AgentsContext, workspace: Path
-) -> tuple[Sequence[str], Mapping[str, str]] | None:
+def sign_in_of(definition: AgentDefinition, context: AgentsContext) -> tuple[Sequence[str], Mapping[str, str]] | None:
     """The command with which the user signs in to an installed agent, and its variables; None if there is none.
 
-    It runs in the user's terminal, outside of the sandbox, and keeps the sign-in in the agent's state folder.
+    It runs in the user's terminal, outside of the sandbox. So it reads nothing that the agent could have written.
     """
     if not definition.sign_in:
         return None
@@ -126,25 +125,15 @@ def sign_in_of(
     )
     if program is None:
         return None
-    variables = {
-        **dict(definition.variables),
-        **state_variables(definition, context.state_folder(definition), workspace),
-    }
-    return [str(program), *arguments], variables
+    return [str(program), *arguments], {**dict(definition.variables), **context.state_folders(definition).for_sign_in()}
 
 
-def state_variables(definition: AgentDefinition, state: Path, workspace: Path) -> dict[str, str]:
-    """The variables that name an agent's state folder, whose parts are created.
-
-    They belong to the account that the agent runs as: for a server of root, that is the workspace's owner.
-    """
-    found = {variable: state / part if part else state for variable, part in definition.state}
-    account = workspace.stat()
-    for path in (state, *found.values()):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if sys.platform != "win32" and os.geteuid() == 0 and path.stat().st_uid != account.st_uid:
-            os.chown(path, account.st_uid, account.st_gid)
-    return {variable: str(path) for variable, path in found.items()}
+def _account(workspace: Path) -> Owner:
+    """The account that an agent runs as, if that is not the server's: for a server of root, the workspace's owner."""
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return None
+    status = workspace.stat()
+    return status.st_uid, status.st_gid
 
 
 class AgentStarter:
@@ -173,10 +162,10 @@ class AgentStarter:
         await self._allow(definition, has_key=key is not None)
         program, shown = await self._program(definition)
         relay = KeyRelay(*key) if key is not None else None
-        if relay is not None:
-            await relay.start()
         async with self._context.pool.slot():
             try:
+                if relay is not None:
+                    await relay.start()
                 box = await self._start_box(definition, program, shown, relay)
             except BaseException:
                 if relay is not None:
@@ -223,8 +212,12 @@ class AgentStarter:
     ) -> WorkspaceProcess:
         workspace = self._workspace
         layer = await workspace.layer()
-        state, root = self._context.state_folder(definition), workspace.roots.first.path
-        variables = {**dict(definition.variables), **await asyncio.to_thread(state_variables, definition, state, root)}
+        folders, root = self._context.state_folders(definition), workspace.roots.first.path
+        try:
+            named_folders = await asyncio.to_thread(lambda: folders.for_agent(_account(root)))
+        except OSError as error:
+            raise AgentFailed(f"its state folder cannot be used: {error}") from error
+        variables = {**dict(definition.variables), **named_folders}
         hosts = set(definition.hosts)
         if relay is not None and definition.key is not None:
             variables[definition.key.variable] = relay.password
@@ -238,7 +231,7 @@ class AgentStarter:
             workspace,
             ProgramBox(
                 [Path(command[0]), *named],
-                BoxSettings(variables=variables, folders=[*shown, ShownFolder(state, is_writable=True)]),
+                BoxSettings(variables=variables, folders=[*shown, ShownFolder(folders.state, is_writable=True)]),
             ),
             Network(services=frozenset(hosts)),
         )

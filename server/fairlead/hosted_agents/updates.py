@@ -8,18 +8,24 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from itertools import islice
+from typing import Any, Literal, TypeGuard, get_args
 
 from fairlead.agent.events import Location, ToolKind
 from fairlead.display import escape_invisible, shorten
-from fairlead.json_values import fields_of, is_list, is_object
+from fairlead.json_values import check_encodable, fields_of, is_list, is_object
 
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 Effect = Literal["once", "always"]
 MAX_TITLE, MAX_OUTPUT, MAX_ENTRIES, MAX_ENTRY = 300, 40_000, 200, 2_000
 MAX_INPUT = 200_000
 """How much of a call's input is kept, in characters of JSON."""
-MAX_CHOICES = 200
+MAX_CHOICES, MAX_OPTIONS, MAX_LOCATIONS = 200, 50, 100
+MAX_ID = 1_000
+"""The most characters of an id."""
+MAX_PATH = 4_096
+MAX_COUNT = 10**15
+"""The largest number of tokens or US dollars that is believed. JavaScript has all integers up to nine times as many."""
 _FENCED = re.compile(r"(?s)```[\w-]*\n((?:(?!```).)*?)\n?```")
 ENDED: tuple[CallStatus, ...] = ("completed", "failed")
 _KINDS: Mapping[str, ToolKind] = {
@@ -147,7 +153,7 @@ def read_update(update: Mapping[str, Any], known: Mapping[str, CallState]) -> Up
             return Commands(tuple(_choices(update.get("availableCommands"), "name")))
         case "current_mode_update":
             mode = update.get("currentModeId", update.get("modeId"))
-            return ModeChanged(mode) if isinstance(mode, str) else None
+            return ModeChanged(mode) if is_id(mode) else None
         case "config_option_update":
             return Options(read_options(update))
         case "usage_update":
@@ -164,13 +170,13 @@ def _said(update: Mapping[str, Any], *, is_thought: bool) -> Said | None:
 def read_call(given: Mapping[str, Any], known: Mapping[str, CallState]) -> CallState | None:
     """A call with what a frame says about it; None if the frame names no call."""
     call_id = given.get("toolCallId")
-    if not isinstance(call_id, str) or not call_id:
+    if not is_id(call_id):
         return None
     call = known.get(call_id) or CallState(call_id)
     changes: dict[str, Any] = {}
     if (title := _line(given.get("title"))) and not (call.title and call.status in ENDED):
         changes["title"] = title
-    if (kind := _KINDS.get(str(given.get("kind")))) is not None:
+    if (kind := _KINDS.get(_text(given.get("kind")))) is not None:
         changes["kind"] = kind
     status = given.get("status")
     if status in get_args(CallStatus) and call.status not in ENDED:
@@ -178,14 +184,14 @@ def read_call(given: Mapping[str, Any], known: Mapping[str, CallState]) -> CallS
     content = given.get("content")
     if is_list(content):
         changes["output"] = "\n".join(filter(None, map(_output_of, content)))[-MAX_OUTPUT:]
-        claims = [each.get("path") for each in map(fields_of, content) if each.get("type") == "diff"]
-        changes["claims"] = tuple(each for each in claims if isinstance(each, str))
+        claims = (_text(each.get("path")) for each in map(fields_of, content) if each.get("type") == "diff")
+        changes["claims"] = tuple(islice(filter(None, claims), MAX_LOCATIONS))
     if not changes.get("output") and (raw := _raw_output(given.get("rawOutput"))):
         changes["output"] = raw
     if is_list(given.get("locations")):
-        changes["locations"] = tuple(_locations(given["locations"]))
+        changes["locations"] = tuple(islice(_locations(given["locations"]), MAX_LOCATIONS))
     raw_input = given.get("rawInput")
-    if is_object(raw_input) and raw_input and len(json.dumps(raw_input)) <= MAX_INPUT:
+    if is_object(raw_input) and raw_input and _is_short(raw_input):
         changes["input"] = raw_input
     return replace(call, **changes)
 
@@ -199,7 +205,7 @@ def read_plan(entries: Any) -> PlanEntries | None:
         content = next(
             filter(None, (_line(entry.get(name), MAX_ENTRY) for name in ("content", "step", "description"))), ""
         )
-        status = str(entry.get("status"))
+        status = _text(entry.get("status"))
         if content:
             item = {"content": content, "status": status if status in ("in_progress", "completed") else "pending"}
             active = _line(entry.get("activeForm"), MAX_ENTRY)
@@ -219,18 +225,18 @@ def read_options(result: Mapping[str, Any]) -> tuple[Option, ...]:
     """The options in the answer to a new session, or in an update."""
     found: list[Option] = []
     given = result.get("configOptions")
-    for each in map(fields_of, given if is_list(given) else ()):
+    for each in map(fields_of, given[:MAX_OPTIONS] if is_list(given) else ()):
         name, value = each.get("id"), each.get("currentValue")
         choices = tuple(_choices(_flat(each.get("options")), "value"))
-        if isinstance(name, str) and isinstance(value, str) and choices:
-            title = _line(each.get("name")) or name
-            found.append(Option(name, title, str(each.get("category") or ""), value, choices))
+        if is_id(name) and is_id(value) and choices:
+            title = _line(each.get("name")) or escape_invisible(name)
+            found.append(Option(name, title, _line(each.get("category")), value, choices))
     categories = {each.category for each in found}
     modes, models = fields_of(result.get("modes")), fields_of(result.get("models"))
-    if "mode" not in categories and isinstance(modes.get("currentModeId"), str):
+    if "mode" not in categories and is_id(modes.get("currentModeId")):
         choices = tuple(_choices(modes.get("availableModes"), "id"))
         found.append(Option("mode", "Mode", "mode", modes["currentModeId"], choices, "mode"))
-    if "model" not in categories and isinstance(models.get("currentModelId"), str):
+    if "model" not in categories and is_id(models.get("currentModelId")):
         choices = tuple(_choices(models.get("availableModels"), "modelId"))
         found.append(Option("model", "Model", "model", models["currentModelId"], choices, "model"))
     return tuple(found)
@@ -248,26 +254,48 @@ def _flat(options: Any) -> list[Any]:
 def _choices(given: Any, key: str) -> Iterable[Choice]:
     for each in map(fields_of, given[:MAX_CHOICES] if is_list(given) else ()):
         found = each.get(key)
-        if isinstance(found, str) and found:
-            yield Choice(found, _line(each.get("name")) or found, _line(each.get("description")))
+        if is_id(found):
+            yield Choice(found, _line(each.get("name")) or escape_invisible(found), _line(each.get("description")))
 
 
 def _used(update: Mapping[str, Any]) -> Used | None:
-    tokens, window = update.get("used"), update.get("size")
-    if not isinstance(tokens, int):
+    tokens = read_count(update.get("used"))
+    if tokens is None:
         return None
     cost = fields_of(update.get("cost"))
     amount = cost.get("amount") if cost.get("currency", "USD") == "USD" else None
-    return Used(
-        tokens,
-        window if isinstance(window, int) and window > 0 else None,
-        float(amount) if isinstance(amount, int | float) else None,
-    )
+    return Used(tokens, read_count(update.get("size")) or None, _amount(amount))
+
+
+def read_count(value: Any) -> int | None:
+    """A number of things; None if it cannot be one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT else None
+
+
+def _amount(value: Any) -> float | None:
+    is_amount = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
+    return float(value) if is_amount else None
+
+
+def is_id(value: Any) -> TypeGuard[str]:
+    """Whether this can be the id of something, which is saved and sent with all that is about it."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_ID
+
+
+def _is_short(value: Any) -> bool:
+    try:
+        check_encodable(value)
+        return len(json.dumps(value)) <= MAX_INPUT
+    except (ValueError, RecursionError):
+        return False
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _text_of(content: Any) -> str:
-    text = fields_of(content).get("text")
-    return text if isinstance(text, str) else ""
+    return _text(fields_of(content).get("text"))
 
 
 def _output_of(part: Any) -> str:
@@ -287,8 +315,8 @@ def _raw_output(given: Any) -> str:
 def _locations(given: Iterable[Any]) -> Iterable[Location]:
     for each in map(fields_of, given):
         path, line = each.get("path"), each.get("line")
-        if isinstance(path, str) and path:
-            yield Location(path, line if isinstance(line, int) and line > 0 else None)
+        if isinstance(path, str) and 0 < len(path) <= MAX_PATH:
+            yield Location(path, read_count(line) or None)
 
 
 def _line(value: Any, most: int = MAX_TITLE) -> str:

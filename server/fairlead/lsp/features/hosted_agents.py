@@ -1,7 +1,6 @@
 """The agents of other makers that can work in a session."""
 
 import asyncio
-from pathlib import Path
 
 from fairlead.errors import ToolError
 from fairlead.hosted_agents.agents import OWN_AGENT, AgentError, HostedAgents
@@ -46,10 +45,7 @@ async def set_option(server: AgentServer, params: AgentOptionParams) -> HostedAg
 
 async def _agents(server: AgentServer, hosted: HostedAgents | None) -> HostedAgentsWire:
     context, definitions = server.context.agents, server.context.hosted_agents().values()
-    folders = server.context.roots.paths
-    found = [
-        await asyncio.to_thread(_agent, each, context, folders[0] if folders else Path.home()) for each in definitions
-    ]
+    found = [await asyncio.to_thread(_agent, each, context) for each in definitions]
     choice = hosted.choice if hosted is not None else OWN_AGENT
     return {
         "agents": found,
@@ -59,9 +55,9 @@ async def _agents(server: AgentServer, hosted: HostedAgents | None) -> HostedAge
     }
 
 
-def _agent(definition: AgentDefinition, context: AgentsContext, folder: Path) -> HostedAgentWire:
+def _agent(definition: AgentDefinition, context: AgentsContext) -> HostedAgentWire:
     program = find_program(definition, context)
-    sign_in = sign_in_of(definition, context, folder) if program is not None else None
+    sign_in = sign_in_of(definition, context) if program is not None else None
     return {
         "name": definition.name,
         "title": definition.title,

@@ -156,7 +156,8 @@ class Recorder:
             return
         if started.kind in CHANGING_KINDS or has_merged:
             self._changes += 1
-            self._set_record(self._with_files(step, [*(each.path for each in started.locations), *event.paths]))
+            locations = () if started.has_claimed_locations else started.locations
+            self._set_record(self._with_files(step, [*(each.path for each in locations), *event.paths]))
         elif started.kind in READING_KINDS:
             self._set_record(self.record.with_look(step))
         if step == BEFORE and (event.server_call or started.kind in (*CHANGING_KINDS, *READING_KINDS)):

@@ -7,8 +7,10 @@ so that its steps are proven as those of Fairlead's own agent are.
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from fairlead.agent.dispatch import Dispatcher
@@ -42,7 +44,7 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.agents import AgentError, HostedAgents
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call
+from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call, read_count
 from fairlead.json_values import fields_of
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
@@ -59,6 +61,7 @@ BUDGET_SECONDS = 0.5
 """How often the budget is compared with what the agent reports."""
 STOPPED = "Stopped."
 NOT_TAKEN = "What it wrote cannot be read, and is lost: {problem}"
+OTHER_FILES = "Files written apart from its calls"
 UNENDED = "(The agent did not say how this call ended.)"
 CHECKED = (
     "<plan_checked>\nThe checks of your plan's steps ran on the files as you left them. Some failed, so these steps "
@@ -143,6 +146,11 @@ class HostedRun:
     _plan: Sequence[Mapping[str, str]] = ()
     """The latest one; empty if not all of it was taken over."""
     _plans: int = 0
+    _reports: int = 0
+    _written: set[str] = field(default_factory=set[str])
+    """The absolute paths of the files that were proposed in the run."""
+    _unreported: list[ProposedChanges] = field(default_factory=list[ProposedChanges])
+    """What was proposed since a call last ended. The files may be collected before the call that wrote them ends."""
     _unread: list[str] = field(default_factory=list[str])
     """What failed checks say, for the agent."""
     _files: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -209,6 +217,7 @@ class HostedRun:
             self._shown.clear()  # agents repeat the ids of earlier turns
             context.emit(RoundStarted(self._round))
             await self._sync()
+            self._report_rest()
             async with self._taking_updates():
                 answer = await self._ask(self._agent, content)
             self._usage += usage_of(answer)
@@ -312,7 +321,7 @@ class HostedRun:
     async def _show(self) -> None:
         try:
             while self.context.change_token() != self._seen:
-                await self._sync()
+                await self._sync(only_if_changed=True)
         except ToolError as error:
             log.info("the changed files could not be shown to an agent: %s", error)  # the end of its turn says so too
 
@@ -345,9 +354,9 @@ class HostedRun:
             self.context.emit(ToolOutput(shown.call_id, added))
             shown.output = call.output
         if call.status in ENDED:
-            shown.is_finished = True
             self._last = shown.author
             await self._finish(call, shown)
+            shown.is_finished = True  # not before: a stop may end the line above, and then the call is unfinished
             if plan := plan_of_call(call):
                 await self._take_plan(plan)
 
@@ -362,35 +371,66 @@ class HostedRun:
         given = {"command": call.command} if call.command else dict(call.input)
         if len(str(given)) > MAX_INPUT_CHARS:
             given = {}
-        locations = tuple(Location(self._relative(each.path), each.line) for each in call.locations)
-        self.context.emit(ToolStarted(call_id, call.title or call.kind, call.kind, title, given, locations))
+        locations = tuple(Location(self._name_of(each.path), each.line) for each in call.locations)
+        name = call.title or call.kind
+        self.context.emit(ToolStarted(call_id, name, call.kind, title, given, locations, has_claimed_locations=True))
 
     async def _finish(self, call: CallState, shown: _Shown) -> None:
-        proposed = await self._sync()
-        lines = [call.output, *(proposed.report if proposed is not None else ())]
-        paths = proposed.paths if proposed is not None else ()
-        self.context.emit(ToolFinished(shown.call_id, call.status == "failed", "\n".join(filter(None, lines)), paths))
+        await self._sync()
+        has_failed = call.status == "failed"
+        lines, paths = ([], []) if has_failed else self._take_report()  # a failed call is no evidence of its files
+        text = "\n".join(filter(None, (call.output, *lines)))
+        # an agent does not wait: what this call wrote may have been collected, and recorded, before it was reported
+        claimed = {self._path_of(each) for each in (*(each.path for each in call.locations), *call.claims)}
+        paths = list(dict.fromkeys((*paths, *sorted(claimed & self._written))))
+        self.context.emit(ToolFinished(shown.call_id, has_failed, text, paths))
 
-    async def _sync(self) -> ProposedChanges | None:
-        """Proposes what the agent has written, then shows it what has changed for it. Returns what was proposed.
+    def _take_report(self) -> tuple[list[str], list[str]]:
+        """What the user has not read about the agent's files, and the paths of those that no call has on record."""
+        taken, self._unreported = self._unreported, []
+        return [line for each in taken for line in each.report], [path for each in taken for path in each.paths]
+
+    def _report_rest(self, problem: str = "") -> None:
+        """Shows what the agent has written apart from its calls, as a call of its own, so that it is on record too.
+
+        Args:
+            problem: why something of it is lost; empty: nothing is.
+        """
+        lines, paths = self._take_report()
+        lines += filter(None, [problem])
+        if not lines:
+            return
+        self._reports += 1
+        call_id = f"{self.id}.files{self._reports}"
+        self.context.emit(ToolStarted(call_id, OTHER_FILES, "edit", OTHER_FILES, {}, ()))
+        self.context.emit(ToolFinished(call_id, not paths, "\n".join(lines), paths))
+
+    async def _sync(self, *, only_if_changed: bool = False) -> None:
+        """Proposes what the agent has written, then shows it what has changed for it.
 
         In this order, so that nothing that it has written is overwritten before it is proposed.
+
+        Args:
+            only_if_changed: whether to do nothing if it has been shown all changes meanwhile. Its own are changes too.
         """
         agent = self._agent
         if agent is None:
-            return None
+            return
         async with self._files:
-            proposed = await finish_uncancelled(self._propose(agent))
+            if only_if_changed and self.context.change_token() == self._seen:
+                return
+            await finish_uncancelled(self._propose(agent))
             self._seen = self.context.change_token()
             if agent.is_running:
                 await finish_uncancelled(agent.show_files())
-            return proposed
 
-    async def _propose(self, agent: RunningAgent) -> ProposedChanges | None:
+    async def _propose(self, agent: RunningAgent) -> None:
         changes = await agent.take_changes()
         if not (changes.files or changes.warnings or changes.folders.removed or changes.folders.empty):
-            return None
-        return await self.context.propose(changes, self._last)
+            return
+        proposed = await self.context.propose(changes, self._last)
+        self._unreported.append(proposed)
+        self._written.update(proposed.paths)
 
     async def _take_plan(self, plan: PlanEntries) -> None:
         """Takes over a plan, and runs the checks of the steps that it completes on what was written until then.
@@ -398,6 +438,7 @@ class HostedRun:
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
         await self._sync()
+        self._report_rest()  # before its steps are checked
         if plan.items == self._plan:  # some agents repeat it
             return
         self._plans += 1
@@ -417,6 +458,7 @@ class HostedRun:
         for shown in self._unfinished():
             self.context.emit(ToolFinished(shown.call_id, False, UNENDED))
         await self._sync()
+        self._report_rest()
 
     async def _end(self, ending: Ending) -> None:
         """Takes what the agent has written last. Ends it after a stop, because commands of it may still run."""
@@ -433,7 +475,8 @@ class HostedRun:
             except ToolError as error:
                 problem = NOT_TAKEN.format(problem=error)
         for shown in self._unfinished():
-            self.context.emit(ToolFinished(shown.call_id, True, " ".join(filter(None, (STOPPED, problem)))))
+            self.context.emit(ToolFinished(shown.call_id, True, STOPPED))
+        self._report_rest(problem)
         agents.unread = self._unread
         if ending.stop_reason in ("cancelled", "budget") or (agent is not None and not agent.is_running):
             await agents.end()
@@ -472,9 +515,17 @@ class HostedRun:
 
     def _relative(self, text: str) -> str:
         """A text with the paths of the workspace's files as the user writes them."""
-        for path in self.context.roots.paths:
-            text = text.replace(f"{path}/", "")
+        roots = self.context.roots
+        for root in roots.folders:
+            text = text.replace(f"{root.path}/", f"{root.name}/" if roots.has_names else "")
         return text
+
+    def _name_of(self, path: str) -> str:
+        """The name of a file for the user, given its path from the agent, which works in the first folder."""
+        return self.context.roots.relative(Path(self._path_of(path)))
+
+    def _path_of(self, path: str) -> str:
+        return os.path.normpath(self.context.roots.first.path / path)
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage:
@@ -482,7 +533,7 @@ def usage_of(answer: Mapping[str, Any]) -> Usage:
     given = fields_of(answer.get("usage"))
 
     def count(*names: str) -> int:
-        return next((given[name] for name in names if isinstance(given.get(name), int)), 0)
+        return next(filter(None, (read_count(given.get(name)) for name in names)), 0)
 
     return Usage(
         1,
