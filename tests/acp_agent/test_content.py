@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -216,7 +217,8 @@ async def test_values_of_tool_servers_are_forms(agent: Open, workspace: Path, *,
     """A server of the workspace asks to start, then for its value. A form never asks for a secret: the user reads how
     to enter it in a terminal."""
     given = {"id": "city", "type": "promptString", "description": "Which city?", "password": is_secret}
-    server = {"command": sys.executable, "args": [str(SCRIPTED)], "env": {"CITY": "${input:city}"}}
+    shutil.copy(SCRIPTED, workspace)  # a box shows no program and no script that only the workspace names
+    server = {"command": "python3", "args": [SCRIPTED.name], "env": {"CITY": "${input:city}"}}
     (workspace / ".vscode").mkdir()
     (workspace / ".vscode" / "mcp.json").write_text(json.dumps({"inputs": [given], "servers": {"files": server}}))
     call = {"files__run": {"command": "echo city=$CITY"}}

@@ -43,18 +43,22 @@ async def test_the_transcript_of_the_example(agent: Open, workspace: Path) -> No
 
 
 def without_chance(transcript: list[Json]) -> list[Json]:
-    """The messages with the pieces of each text joined, and without the title, which may come at any moment."""
+    """The messages without the title, which may come at any moment. The pieces of each text are joined, and before the
+    plans that were sent with them: of what happens within 33 ms, the plan is sent first."""
     messages = [each for each in transcript if _kind(each) != "session_info_update"]
     found: list[Json] = []
-    for kind, group in groupby(messages, _kind):
-        if kind != "agent_message_chunk":
+    for is_said_or_planned, group in groupby(messages, lambda each: _kind(each) in ("agent_message_chunk", "plan")):
+        if not is_said_or_planned:
             found += group
             continue
-        first, *others = group
-        update = first["params"]["update"]
-        text = "".join(each["params"]["update"]["content"]["text"] for each in (first, *others))
-        joined = {**update, "content": {**update["content"], "text": text}}
-        found.append({**first, "params": {**first["params"], "update": joined}})
+        together = list(group)
+        pieces = [each for each in together if _kind(each) == "agent_message_chunk"]
+        if pieces:
+            update = pieces[0]["params"]["update"]
+            text = "".join(each["params"]["update"]["content"]["text"] for each in pieces)
+            joined = {**update, "content": {**update["content"], "text": text}}
+            found.append({**pieces[0], "params": {**pieces[0]["params"], "update": joined}})
+        found += (each for each in together if _kind(each) == "plan")
     return found
 
 
