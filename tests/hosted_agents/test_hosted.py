@@ -43,11 +43,9 @@ async def test_what_it_writes_is_proposed_however_it_writes_it(world: World) -> 
     assert [path.name for path in world.workspace.iterdir()] == ["a.txt"]
     assert (world.workspace / "a.txt").read_text() == "one\n"
     shown = [(event["title"], event["toolKind"]) for event in client.events("tool_started")]
-    assert shown == [
-        ("Write a.txt", "edit"),
-        ("echo shell > s.txt; cat a.txt", "execute"),
-        ("Files written apart from its calls", "edit"),
-    ]
+    # what it wrote without a word belongs to the call before if that was collected with it
+    assert shown[:2] == [("Write a.txt", "edit"), ("echo shell > s.txt; cat a.txt", "execute")]
+    assert shown[2:] in ([], [("Files written apart from its calls", "edit")])
     assert opened["hosted"] == "scripted"
 
 
@@ -78,8 +76,9 @@ async def test_its_plan_is_the_plan_and_its_ticks_are_proven(world: World) -> No
     assert "`grep -q fixed a.txt`" in world.prompts[1]
     assert "#1 is not completed: make its check pass." in world.prompts[1]
     assert result["message"] == "Repaired."
-    kinds = [event["toolKind"] for event in client.events("tool_started")]
-    assert kinds == ["think", "edit", "think", "edit", "think", "think"], "the plan that it repeats is no rewrite"
+    titles = [event["title"] for event in client.events("tool_started")]
+    assert titles.count("Update the plan") == 4, "the plan that it repeats is no rewrite"
+    assert titles.count("Write a.txt") == 2
 
 
 async def test_failed_checks_wait_for_the_next_prompt_if_the_user_wants_that(world: World) -> None:

@@ -49,7 +49,7 @@ from fairlead.json_values import fields_of
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
 from fairlead.messages.parts import Text as TextPart
-from fairlead.plan import TodoManager
+from fairlead.plan import PlanError, TodoManager
 from fairlead.shell.layer import Changes
 from fairlead.tools.command_changes import ProposedChanges
 from fairlead.uncancelled import finish_uncancelled
@@ -437,10 +437,11 @@ class HostedRun:
 
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
-        await self._sync()
-        self._report_rest()  # before its steps are checked
         if plan.items == self._plan:  # some agents repeat it
             return
+        if self._completes(plan):  # otherwise what was written since belongs to a call that comes next
+            await self._sync()
+            self._report_rest()
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
@@ -452,6 +453,13 @@ class HostedRun:
         elif result.plan_update is not None and result.plan_update.open:
             self._unread.append(CHECKED.format(results=result.output))
         self._plan = () if self._unread else plan.items
+
+    def _completes(self, plan: PlanEntries) -> bool:
+        """Whether a plan completes steps, so that their checks run."""
+        try:
+            return bool(self.context.plan.completing(plan.items))
+        except PlanError:
+            return False
 
     async def _settle(self) -> None:
         """Proposes what the agent has written last, after its calls have ended."""
