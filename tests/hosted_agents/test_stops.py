@@ -71,6 +71,20 @@ async def test_one_that_never_answers_is_stopped(world: World, method: str) -> N
         assert (await run(client, sessionId=result["sessionId"]))["message"] == "Next."
 
 
+async def test_one_that_does_not_react_to_a_cancellation_is_ended(world: World) -> None:
+    """docs/faults.md 286: what it has written is proposed."""
+    turn = [{"write": ["x.txt", "x\n"]}, {"hang": 1}]
+    async with world.client(turn, [{"say": "Next."}]) as client:
+        working = asyncio.create_task(run(client))
+        session_id = (await client.event("run_started"))["sessionId"]
+        await client.until(lambda: any(each["files"] for each in client.all("agent/edits")))
+        await client.request("agent/cancel", {"sessionId": session_id})
+        assert (await working)["stopReason"] == "cancelled"
+        assert agent_processes(client) == []
+        assert (await run(client, sessionId=session_id))["message"] == "Next."
+        assert len(client.last("agent/edits")["files"]) == 1
+
+
 async def test_one_that_does_not_read_is_stopped(world: World) -> None:
     """docs/faults.md 287: a prompt that is longer than the pipe does not hold up the stop."""
     world.env["READS_UNTIL"] = "session/new"
