@@ -243,7 +243,7 @@ class AcpAgent:
         folder = str(_absolute(params.cwd, "cwd")) if params.cwd is not None else None
         found = await saved_sessions(self._journals, folder)
         ids = [each.id for each in found]
-        if params.cursor is not None:  # the last session of the page before; if it is gone, the client asks anew
+        if params.cursor is not None:  # the last session of the page before; if it is gone, the client starts again
             found = found[ids.index(params.cursor) + 1 :] if params.cursor in ids else []
         page = found[:PAGE]
         sessions = [

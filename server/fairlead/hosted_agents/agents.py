@@ -26,7 +26,7 @@ FAILED = "{title} failed: {problem}{said}"
 
 @dataclass(frozen=True, slots=True)
 class AgentChoice:
-    """Which agent works in a session, and what it goes on with after a restart."""
+    """Which agent works in a session, and the sessions of agents that are continued after a restart."""
 
     name: str = ""
     """Empty: Fairlead's own."""

@@ -20,7 +20,7 @@ MAX_AGENTS = 50
 MAX_NAME = 60
 _NAME = re.compile(rf"\w(?:[\w.-]{{0,{MAX_NAME - 2}}}\w)?")  # it is the name of a folder
 ARCHITECTURE = "arm64" if platform.machine().lower() in ("aarch64", "arm64") else "x64"
-"""What `${arch}` in the name of a package stands for, as in npm."""
+"""The value of `${arch}` in the name of a package: npm's name of the machine's architecture."""
 
 
 class _Key(TypedDict):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import platformdirs
 
@@ -19,7 +19,6 @@ from fairlead.gate.request import InstallAgent, StartAgent
 from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.key_relay import KeyRelay
 from fairlead.hosted_agents.state_folders import Owner, StateFolders
 from fairlead.sentences import Sentence
 from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
@@ -31,6 +30,9 @@ from fairlead.shell.services.pool import ServicePool
 from fairlead.shell.services.process import named_files
 from fairlead.shell.services.workspace_process import WorkspaceProcess
 from fairlead.workspace.paths import Roots, real_path
+
+if TYPE_CHECKING:
+    from fairlead.hosted_agents.key_relay import KeyRelay
 
 MAX_AGENTS = 3
 """How many agents of all sessions run at once. Each takes 100 MB to 800 MB of memory."""
@@ -161,7 +163,7 @@ class AgentStarter:
         key = _key_of(definition)
         await self._allow(definition, has_key=key is not None)
         program, shown = await self._program(definition)
-        relay = KeyRelay(*key) if key is not None else None
+        relay = _relay(*key) if key is not None else None
         async with self._context.pool.slot():
             try:
                 if relay is not None:
@@ -208,7 +210,7 @@ class AgentStarter:
         return [str(program), *package.arguments], [ShownFolder(folder)]
 
     async def _start_box(
-        self, definition: AgentDefinition, command: list[str], shown: list[ShownFolder], relay: KeyRelay | None
+        self, definition: AgentDefinition, command: list[str], shown: list[ShownFolder], relay: "KeyRelay | None"
     ) -> WorkspaceProcess:
         workspace = self._workspace
         layer = await workspace.layer()
@@ -239,6 +241,12 @@ class AgentStarter:
 
 INSTALLS = Sentence("It installs the packages once, with the versions that are given.")
 NO_SCRIPTS = Sentence("No script of the packages runs during the installation.")
+
+
+def _relay(address: str, key: str) -> "KeyRelay":
+    from fairlead.hosted_agents.key_relay import KeyRelay  # noqa: PLC0415  its HTTP is rarely needed
+
+    return KeyRelay(address, key)
 
 
 def _key_of(definition: AgentDefinition) -> tuple[str, str] | None:

@@ -16,7 +16,6 @@ from fairlead.display import escape_invisible, shorten
 from fairlead.json_values import check_encodable, fields_of, is_list, is_object
 
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
-Effect = Literal["once", "always"]
 MAX_TITLE, MAX_OUTPUT, MAX_ENTRIES, MAX_ENTRY = 300, 40_000, 200, 2_000
 MAX_INPUT = 200_000
 """How much of a call's input is kept, in characters of JSON."""

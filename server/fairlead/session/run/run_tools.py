@@ -69,7 +69,7 @@ class RunTools:
         """The tools of tool servers, by name.
 
         Args:
-            window: the size of the model's window in tokens; if they take too much of it, a search stands for them.
+            window: the size of the model's window in tokens. If they take too much of it, there is only a search.
         """
         given = server_tools(ServerToolsContext(self.tool_servers, commands.gate, self.kept), window)
         return {tool.spec.name: tool for tool in given}
