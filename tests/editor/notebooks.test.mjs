@@ -52,6 +52,8 @@ editorTest("the diff of a notebook shows its text, and the keys go from change t
   await page.showContainer("Fairlead");
   await runTask(page, "Change the notebooks");
   await page.toast("Proposed.");
+  // the list is long only once it has all files: until then, its files are expanded
+  await page.rows(VIEW, (rows) => rows.some(({ label, expanded }) => label === "chart.ipynb" && expanded === false));
   await page.toggleRow(VIEW, "chart.ipynb");
   await page.clickRow(VIEW, `Line ${lineOf("first")}`);
   await page.tab("chart.ipynb (proposed)");
