@@ -287,6 +287,20 @@ def _tool_servers() -> Iterator[Golden]:
         "feedback": FEEDBACK,
     }
     yield _answers("tools.call.result", wire.CALL_TOOL, answer)
+    started = {
+        "sessionId": SESSION,
+        "argv": ["bash", "問候.sh"],
+        "terminal": {"kind": "xterm-256color", "columns": 100, "rows": 30},
+        "network": True,
+        "variables": {"GREETING": "您好"},
+        "folders": [{"path": "/usr/share/dict", "isWritable": False}],
+    }
+    yield _asks("terminal.run.params", wire.RUN_IN_TERMINAL, started)
+    ended: wire.TerminalResult = {"exitCode": 0, "notes": ["Ignored by git, so not proposed: build/."]}
+    yield _answers("terminal.run.result", wire.RUN_IN_TERMINAL, ended)
+    yield _asks("terminal.input.params", wire.TERMINAL_INPUT, {"sessionId": SESSION, "data": "bHMK"})
+    yield _answers("terminal.input.result", wire.TERMINAL_INPUT, None)
+    yield _asks("terminal.size.params", wire.TERMINAL_SIZE, {"sessionId": SESSION, "columns": 80, "rows": 24})
     yield _asks("toolServers.list.params", wire.TOOL_SERVERS_LIST, {"sessionId": SESSION})
     yield _answers("toolServers.list.result", wire.TOOL_SERVERS_LIST, stopped)
     yield _asks("toolServers.restart.params", wire.TOOL_SERVERS_RESTART, {"sessionId": SESSION, "server": "筆記"})

@@ -12,6 +12,7 @@ from protocol.server_requests import (
     diagnostics,
     entries,
     questions,
+    terminal_output,
 )
 
 
@@ -25,6 +26,7 @@ async def goldens() -> list[Golden]:
         *await approvals(),
         *await questions(),
         *await authorizations(),
+        *await terminal_output(),
         *await entries(),
         *await diagnostics(),
         *await code(),

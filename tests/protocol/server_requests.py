@@ -142,6 +142,16 @@ async def questions() -> list[Golden]:
     ]
 
 
+async def terminal_output() -> list[Golden]:
+    client = RecordingClient(None)
+    await LspEditor(client.protocol, Documents()).show_output(SESSION, "您好\r\n".encode())
+    [(method, params)] = client.sent
+    return [
+        Golden("terminal.output.params", method, "server-to-client", "params", params),
+        Golden("terminal.output.result", method, "client-to-server", "result", None),
+    ]
+
+
 async def authorizations() -> list[Golden]:
     url, back = "https://example.com/authorize?state=a", "http://127.0.0.1:33418/callback?code=b&state=a"
     client = RecordingClient({"callbackUrl": back})

@@ -66,6 +66,9 @@ export const method = {
   toolServersOffers: "agent/toolServers/offers",
   serverPrompt: "agent/toolServers/prompt",
   callTool: "agent/tools/call",
+  runInTerminal: "agent/terminal/run",
+  terminalInput: "agent/terminal/input",
+  terminalSize: "agent/terminal/size",
   logIn: "agent/toolServers/login",
   secrets: "agent/toolServers/secrets",
   trust: "agent/trust",
@@ -80,6 +83,7 @@ export const method = {
   secretChanged: "agent/toolServers/secretChanged",
   approve: "agent/approve",
   ask: "agent/ask",
+  terminalOutput: "agent/terminal/output",
   authorize: "agent/toolServers/authorize",
   enter: "agent/toolServers/enter",
   claims: "agent/editor/claims",
@@ -190,6 +194,20 @@ export interface CallToolResult {
   readonly isError: boolean;
   /** What the user decided and changed since the last call, as a model reads it; `""`: nothing. */
   readonly feedback: string;
+}
+
+/** How a program in a terminal ended. */
+export interface TerminalResult {
+  /** 128 plus the signal's number if a signal ended it; null: it was stopped. */
+  readonly exitCode: number | null;
+  /** What the review of its changes does not show, as sentences for the user. */
+  readonly notes: readonly string[];
+}
+
+export interface TerminalOutputParams {
+  readonly sessionId: string;
+  /** What the program wrote to its terminal, as Base64. */
+  readonly data: string;
 }
 
 export interface CreatedSession {
@@ -810,6 +828,45 @@ export interface CallToolParams {
   readonly prompt?: string;
 }
 
+/** A terminal of the client. */
+export interface Terminal {
+  /** As in the variable TERM, such as `xterm-256color`. */
+  readonly kind: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** A folder outside of the workspace that a program sees. */
+export interface ShownFolder {
+  readonly path: string;
+  /** Whether what it writes there reaches the disk, without a review. */
+  readonly isWritable: boolean;
+}
+
+export interface RunInTerminalParams {
+  readonly sessionId: string;
+  /** The program and its arguments. It starts in the first folder of the workspace. */
+  readonly argv: readonly string[];
+  readonly terminal: Terminal;
+  /** Whether it reaches the internet. Default: `false`. */
+  readonly network?: boolean;
+  /** Environment variables, besides those that all commands in the sandbox get. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly folders?: readonly ShownFolder[];
+}
+
+export interface TerminalInputParams {
+  readonly sessionId: string;
+  /** What the user typed, as Base64. */
+  readonly data: string;
+}
+
+export interface TerminalSizeParams {
+  readonly sessionId: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface SteerParams {
   readonly sessionId: string;
   readonly text: string;
@@ -1411,6 +1468,8 @@ export interface ClientRequests {
   readonly "agent/sessions/adopt": { params: AdoptParams; result: AdoptResult };
   readonly "agent/runTask": { params: RunTaskParams; result: RunResult };
   readonly "agent/tools/call": { params: CallToolParams; result: CallToolResult };
+  readonly "agent/terminal/run": { params: RunInTerminalParams; result: TerminalResult };
+  readonly "agent/terminal/input": { params: TerminalInputParams; result: null };
   readonly "agent/steer": { params: SteerParams; result: SteerResult };
   readonly "agent/command/stop": { params: StopCommandParams; result: null };
   readonly "agent/cancel": { params: SessionParams; result: null };
@@ -1452,11 +1511,13 @@ export interface ClientRequests {
 
 export interface ClientNotifications {
   readonly "agent/trust": TrustParams;
+  readonly "agent/terminal/size": TerminalSizeParams;
 }
 
 export interface ServerRequests {
   readonly "agent/approve": { params: ApproveParams; result: ApproveResult };
   readonly "agent/ask": { params: AskParams; result: AskResult };
+  readonly "agent/terminal/output": { params: TerminalOutputParams; result: null };
   readonly "agent/toolServers/authorize": { params: AuthorizeParams; result: AuthorizeResult };
   readonly "agent/toolServers/enter": { params: EnterParams; result: EnterResult };
   readonly "agent/editor/claims": { params: ClaimsParams; result: ClaimsResult };

@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 from fairlead.cli.config import BadConfig, read_config, user_config
 from fairlead.cli.view.text import escape_hidden
+from fairlead.shell.environment import read_pattern
+from fairlead.shell.network import Service
 from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
@@ -33,6 +35,49 @@ def add_config(parser: argparse.ArgumentParser) -> None:
         help="a JSON file with settings as in VS Code, such as its settings.json; options replace what it sets "
         "(default: your own config.json, if it exists)",
     )
+
+
+def add_pass_variable(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pass-variable",
+        metavar="NAME",
+        type=pattern_type(read_pattern),
+        action="append",
+        default=[],
+        help="an environment variable, or a pattern such as DJANGO_*, that sandboxed commands get unless it looks like "
+        "a secret; can be given several times",
+    )
+
+
+def add_service(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--service",
+        metavar="HOST:PORT",
+        type=_service,
+        action="append",
+        default=[],
+        help="a server of this machine or the local network that sandboxed commands reach, such as localhost:5432; can "
+        "be given several times",
+    )
+
+
+def _service(text: str) -> str:
+    try:
+        return str(Service.parse(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
+
+
+def pattern_type(read: Callable[[str], str]) -> Callable[[str], str]:
+    """The type of an option whose value `read` checks."""
+
+    def read_option(text: str) -> str:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} was not understood. {error}".rstrip(".")) from error
+
+    return read_option
 
 
 def read_config_option(given: argparse.Namespace, fail: Callable[[str], NoReturn]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class ServerProcess(Protocol):
 StartServer = Callable[[IO[bytes]], Awaitable[ServerProcess]]
 """Starts a server. Its stderr goes to the given file."""
 
-Answers = Mapping[str, Callable[[Json], Awaitable[Json]]]
+Answers = Mapping[str, Callable[[Json], Awaitable[Json | None]]]
 """What answers the requests of a server, by their methods."""
 
 

@@ -16,8 +16,11 @@ from fairlead.cli.arguments import (
     WRONG_USAGE,
     Parser,
     add_config,
+    add_pass_variable,
+    add_service,
     add_workspace,
     path_of,
+    pattern_type,
     read_config_option,
     read_workspace,
 )
@@ -37,8 +40,6 @@ from fairlead.cli.view.terminal import Terminal, open_terminal
 from fairlead.models.common.presets import presets
 from fairlead.models.recording import read_recording
 from fairlead.session.record.shape import BadRecord
-from fairlead.shell.environment import read_pattern
-from fairlead.shell.network import Service
 from fairlead.workspace import secrets
 from fairlead.workspace.paths import real_path
 
@@ -50,6 +51,7 @@ commands:
   fairlead models       list the models that you can choose
   fairlead review       decide on the proposals of a saved session; needs no key
   fairlead agents       agents of others, such as Claude Code, that can do a task
+  fairlead box -- CMD   any program in the sandbox, with a review of what it changed
   fairlead mcp          tool servers for the agent, and Fairlead as one for others
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
@@ -134,7 +136,7 @@ SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
-WITH_OWN_PARSERS = ("acp", "agents", "mcp", "review")
+WITH_OWN_PARSERS = ("acp", "agents", "box", "mcp", "review")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -202,6 +204,10 @@ def _run_command(
 
 def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, StartServer], Coroutine[Any, Any, int]]:
     """A command that reads its own arguments. It is imported only when it is used, as the others start faster so."""
+    if name == "box":
+        from fairlead.cli.box import run_box  # noqa: PLC0415
+
+        return run_box
     if name == "agents":
         from fairlead.cli.agents import run_agents  # noqa: PLC0415
 
@@ -301,16 +307,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="a command that must pass before a step that changed files is completed; can be given several times",
     )
-    _add_pass_variable(run)
-    run.add_argument(
-        "--service",
-        metavar="HOST:PORT",
-        type=_service,
-        action="append",
-        default=[],
-        help="a server of this machine or the local network that sandboxed commands reach, such as localhost:5432; can "
-        "be given several times",
-    )
+    add_pass_variable(run)
+    add_service(run)
     _add_allow_secret(run)
     add_headless_options(run)
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
@@ -354,25 +352,13 @@ def _parser() -> argparse.ArgumentParser:
         help=f"how long a command may run (default: {VerifyOptions.timeout})",
     )
     add_config(verify)
-    _add_pass_variable(verify)
+    add_pass_variable(verify)
     _add_allow_secret(verify)
     for name in WITH_OWN_PARSERS:  # only for the errors
         commands.add_parser(name, add_help=False)
     # only for the help and the errors: __main__ starts the server
     commands.add_parser("serve", description=SERVE_ABOUT, formatter_class=raw, usage="fairlead serve")
     return parser
-
-
-def _add_pass_variable(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pass-variable",
-        metavar="NAME",
-        type=_pattern(read_pattern),
-        action="append",
-        default=[],
-        help="an environment variable, or a pattern such as DJANGO_*, that sandboxed commands get unless it looks like "
-        "a secret; can be given several times",
-    )
 
 
 def _add_endpoint(parser: argparse.ArgumentParser) -> None:
@@ -395,35 +381,16 @@ def _check_endpoint(name: str, settings: Mapping[str, Any], fail: Callable[[str]
         fail(f"argument --endpoint: invalid choice: {name!r} (choose from {', '.join(known)}){ignored}")
 
 
-def _service(text: str) -> str:
-    try:
-        return str(Service.parse(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
-
-
 def _add_allow_secret(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-secret",
         metavar="PATTERN",
-        type=_pattern(secrets.read_pattern),
+        type=pattern_type(secrets.read_pattern),
         action="append",
         default=[],
         help="a file that looks like a secret and is not, or a pattern such as 'tests/certs/*.pem'; can be given "
         "several times",
     )
-
-
-def _pattern(read: Callable[[str], str]) -> Callable[[str], str]:
-    """The type of an option whose value `read` checks."""
-
-    def read_option(text: str) -> str:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(f"{text!r} was not understood. {error}".rstrip(".")) from error
-
-    return read_option
 
 
 def _positive_number(text: str) -> int:

@@ -24,11 +24,14 @@ from fairlead.cli.review import Review
 from fairlead.cli.saved_sessions import rows
 from fairlead.cli.signals import CANCELLED
 from fairlead.cli.summary import summary_lines
+from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.wire import protocol as wire
 from fairlead.wire.events import OpenedSession
+from fairlead.wire.states import EditsWire
+from fairlead.workspace.paths import Roots
 
 ABOUT = """\
 Shows the proposals of a saved session as diffs, and asks about them. Without
@@ -62,13 +65,10 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
                 terminal.print(NOTHING)
                 return WRONG_USAGE
             opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
-            review = Review(client, display, keyboard, workspace, opened["edits"])
-            try:
-                await review.decide(accept)
-            finally:
-                chosen = given.accept is not None or terminal.can_ask
-                display.show(summary_lines(review.reports, accept, chosen=chosen))
-            return 1 if any(report.counts["refused"] for report in review.reports) else 0
+            chosen = given.accept is not None or terminal.can_ask
+            edits = opened["edits"]
+            applied = await review_session(client, display, keyboard, workspace, edits, accept, chosen=chosen)
+            return 0 if applied else 1
         except Interrupted:
             return CANCELLED
         except (wire.RequestError, ServerExited, OSError) as error:
@@ -76,6 +76,32 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
             return 1
         finally:
             await asyncio.shield(client.stop())
+
+
+async def review_session(
+    client: AgentClient,
+    display: Display,
+    keyboard: Keyboard,
+    workspace: Roots,
+    edits: EditsWire,
+    accept: Accept,
+    *,
+    chosen: bool,
+) -> bool:
+    """Decides on the proposals of a session, and shows what was decided. Returns whether all could be applied.
+
+    Args:
+        chosen: whether the user chose `accept`.
+
+    Raises:
+        Interrupted, RequestError, ServerExited: as for `Review.decide`.
+    """
+    review = Review(client, display, keyboard, workspace, edits)
+    try:
+        await review.decide(accept)
+    finally:
+        display.show(summary_lines(review.reports, accept, chosen=chosen))
+    return not any(report.counts["refused"] for report in review.reports)
 
 
 def _read(arguments: Sequence[str]) -> tuple[argparse.Namespace, Parser]:

@@ -1,6 +1,7 @@
 """Implements the port `Editor` over LSP: workspace edits, and questions to the user."""
 
 import asyncio
+import base64
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -140,6 +141,14 @@ class LspEditor:
             log.info("question not answered: %s", error)
             return None
         return text if isinstance(text, str) and text.strip() else None
+
+    async def show_output(self, session_id: str, data: bytes) -> None:
+        """Shows what a program wrote to its terminal. Returns when more can be shown."""
+        params: wire.TerminalOutputParams = {"sessionId": session_id, "data": base64.b64encode(data).decode()}
+        try:
+            await self._protocol.request(wire.TERMINAL_OUTPUT, params)
+        except wire.RequestError as error:
+            log.info("the output of a program was not shown: %s", error)
 
     async def enter(self, request: ValueRequest) -> str | None:
         if not self.capabilities.sign_ins:

@@ -23,6 +23,7 @@ from fairlead.lsp.publish import Notifier
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
 from fairlead.session.store.journal import SavingChanged
+from fairlead.shell.terminal import Terminal
 from fairlead.wire import protocol as wire
 
 
@@ -37,6 +38,8 @@ class AgentServer:
         self.editor = LspEditor(self.protocol, self.documents)
         self.editor.capabilities = capabilities = initialization.capabilities
         self.run_progress = Progress(self.protocol)
+        self.terminals: dict[str, Terminal] = {}
+        """The terminals in which programs run, by the id of the session."""
         self.background: set[asyncio.Task[Any]] = set()
         self.app = App(
             self._start(initialization),

@@ -344,7 +344,11 @@ class Session:
                 self.conversation.add(Prompted(shown_prompt(called.prompt)))
             on_begin()
 
-        return await self.runs.execute_call(called, begin)
+        try:
+            return await self.runs.execute_call(called, begin)
+        finally:
+            if called.program is not None:  # what a stopped one has written is proposed too
+                await self._agent_builder.wait_for_stopped_calls()
 
     def show_end(self, outcome: Outcome, record: tuple[Phrase, ...]) -> None:
         """Shows in the conversation how a run ended, unless it was interrupted by the end of the process.

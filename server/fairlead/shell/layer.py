@@ -157,6 +157,8 @@ class ProgramBox:
     """
     own: BoxSettings | None = None
     """What it may use in place of what the user's settings let every command use."""
+    terminal: str = ""
+    """The kind of the terminal that its standard streams are, as in the variable TERM. Empty: they are none."""
 
 
 NO_PROGRAM = ProgramBox()

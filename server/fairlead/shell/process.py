@@ -19,6 +19,7 @@ from fairlead.errors import ToolError
 from fairlead.shell import reaper
 from fairlead.shell.layer import Launch
 from fairlead.shell.output import HEAD, TAIL, BoundedOutput, Stream
+from fairlead.shell.terminal import Terminal
 from fairlead.uncancelled import finish_uncancelled
 
 # seconds between SIGTERM and SIGKILL; on Linux, long enough for the launcher or the reaper to end the command
@@ -58,6 +59,8 @@ class _Pipe(asyncio.SubprocessProtocol):
         self._on_data, self._open = on_data, {*descriptors}
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
+        if not descriptors:
+            self.closed.set()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._on_data(fd, data)
@@ -81,6 +84,7 @@ class Command:
 
     Args:
         input: what the command can read from its standard input; None: nothing.
+        terminal: what its standard streams are instead, and who reads its output; None: they are no terminal.
         separates_errors: whether what it writes to its standard error is in `errors`, not in `output`.
         max_output: how many bytes of each are available; half of them from the beginning, half from the end.
     """
@@ -92,11 +96,12 @@ class Command:
         on_output: Callable[[str], None],
         *,
         input: bytes | None = None,
+        terminal: Terminal | None = None,
         separates_errors: bool = False,
         max_output: int = HEAD + TAIL,
     ) -> None:
         self._launch, self.timeout = launch, timeout
-        self._input, self._separates_errors = input, separates_errors
+        self._input, self._terminal, self._separates_errors = input, terminal, separates_errors
         self._limits = max_output // 2, max_output // 2
         self._output, self._errors = BoundedOutput(*self._limits), BoundedOutput(*self._limits)
         self._stream = Stream(on_output)
@@ -165,28 +170,37 @@ class Command:
         # in its own process group (POSIX: with a new session; Windows: with a flag), so that it can be ended as a whole
         windows_flags: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         pipe, joined = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
+        output, errors, read = pipe, pipe if self._separates_errors else joined, (1, 2)[: 1 + self._separates_errors]
+        if self._terminal is not None:
+            output, errors, read = self._terminal.descriptor, joined, ()
         try:
             with self._open_input() as given:
                 return await asyncio.get_running_loop().subprocess_exec(
-                    lambda: _Pipe(self._add, (1, 2) if self._separates_errors else (1,)),
+                    lambda: _Pipe(self._add, read),
                     *launch.argv,
                     cwd=launch.cwd,
                     env=env,
-                    stdin=asyncio.subprocess.DEVNULL if given is None else given,
-                    stdout=pipe,
-                    stderr=pipe if self._separates_errors else joined,
+                    stdin=given,
+                    stdout=output,
+                    stderr=errors,
                     start_new_session=sys.platform != "win32",
                     creationflags=windows_flags,
                     pass_fds=pass_fds,
                 )
         except (OSError, ValueError) as error:
             raise ToolError(f"The command could not be started: {error}.") from error
+        finally:
+            if self._terminal is not None:
+                self._terminal.close_inherited()
 
     @contextlib.contextmanager
-    def _open_input(self) -> Generator[IO[bytes] | None]:
-        """The standard input as a file: a command that does not read a pipe could not end, or would break it."""
+    def _open_input(self) -> Generator[IO[bytes] | int]:
+        """The standard input. A file, because a command that does not read a pipe could not end, or would break it."""
+        if self._terminal is not None:
+            yield self._terminal.descriptor
+            return
         if self._input is None:
-            yield None
+            yield asyncio.subprocess.DEVNULL
             return
         with tempfile.TemporaryFile() as file:
             file.write(self._input)

@@ -18,6 +18,8 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.ADOPT_SESSIONS: (params.AdoptParams, wire.AdoptResult),
     wire.RUN_TASK: (params.RunTaskParams, wire.RunResult),
     wire.CALL_TOOL: (params.CallToolParams, wire.CallToolResult),
+    wire.RUN_IN_TERMINAL: (params.RunInTerminalParams, wire.TerminalResult),
+    wire.TERMINAL_INPUT: (params.TerminalInputParams, None),
     wire.STEER: (params.SteerParams, wire.SteerResult),
     wire.STOP_COMMAND: (params.StopCommandParams, None),
     wire.CANCEL: (params.SessionParams, None),
@@ -57,11 +59,15 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.SERVER_PROMPT: (params.ServerPromptParams, params.ServerPromptResult),
 }
 
-CLIENT_NOTIFICATIONS: Mapping[str, Any] = {wire.TRUST: params.TrustParams}
+CLIENT_NOTIFICATIONS: Mapping[str, Any] = {
+    wire.TRUST: params.TrustParams,
+    wire.TERMINAL_SIZE: params.TerminalSizeParams,
+}
 
 SERVER_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.APPROVE: (wire.ApproveParams, wire.ApproveResult),
     wire.ASK: (wire.AskParams, wire.AskResult),
+    wire.TERMINAL_OUTPUT: (wire.TerminalOutputParams, None),
     wire.AUTHORIZE: (wire.AuthorizeParams, wire.AuthorizeResult),
     wire.ENTER: (wire.EnterParams, wire.EnterResult),
     wire.CLAIMS: (wire.ClaimsParams, wire.ClaimsResult),

@@ -287,6 +287,47 @@ class CallToolParams(TypedDict):
     """
 
 
+class TerminalWire(TypedDict):
+    """A terminal of the client."""
+
+    kind: str
+    """As in the variable TERM, such as `xterm-256color`."""
+    columns: int
+    rows: int
+
+
+class ShownFolderWire(TypedDict):
+    """A folder outside of the workspace that a program sees."""
+
+    path: str
+    isWritable: bool
+    """Whether what it writes there reaches the disk, without a review."""
+
+
+class RunInTerminalParams(TypedDict):
+    sessionId: str
+    argv: list[str]
+    """The program and its arguments. It starts in the first folder of the workspace."""
+    terminal: TerminalWire
+    network: NotRequired[bool]
+    """Whether it reaches the internet. Default: `false`."""
+    variables: NotRequired[dict[str, str]]
+    """Environment variables, besides those that all commands in the sandbox get."""
+    folders: NotRequired[list[ShownFolderWire]]
+
+
+class TerminalInputParams(TypedDict):
+    sessionId: str
+    data: str
+    """What the user typed, as Base64."""
+
+
+class TerminalSizeParams(TypedDict):
+    sessionId: str
+    columns: int
+    rows: int
+
+
 class SteerParams(TypedDict):
     sessionId: str
     text: str

@@ -63,6 +63,9 @@ TOOL_SERVERS_RESTART = "agent/toolServers/restart"
 TOOL_SERVERS_OFFERS = "agent/toolServers/offers"
 SERVER_PROMPT = "agent/toolServers/prompt"
 CALL_TOOL = "agent/tools/call"
+RUN_IN_TERMINAL = "agent/terminal/run"
+TERMINAL_INPUT = "agent/terminal/input"
+TERMINAL_SIZE = "agent/terminal/size"
 LOG_IN = "agent/toolServers/login"
 SECRETS = "agent/toolServers/secrets"
 TRUST = "agent/trust"
@@ -87,6 +90,7 @@ SECRET_CHANGED = "agent/toolServers/secretChanged"
 # requests from the server
 APPROVE = "agent/approve"
 ASK = "agent/ask"
+TERMINAL_OUTPUT = "agent/terminal/output"
 AUTHORIZE = "agent/toolServers/authorize"
 ENTER = "agent/toolServers/enter"
 CLAIMS = "agent/editor/claims"
@@ -229,6 +233,21 @@ class CallToolResult(TypedDict):
     """The tool failed, was not allowed, or does not exist."""
     feedback: str
     """What the user decided and changed since the last call, as a model reads it; `""`: nothing."""
+
+
+class TerminalResult(TypedDict):
+    """How a program in a terminal ended."""
+
+    exitCode: int | None
+    """128 plus the signal's number if a signal ended it; null: it was stopped."""
+    notes: list[str]
+    """What the review of its changes does not show, as sentences for the user."""
+
+
+class TerminalOutputParams(TypedDict):
+    sessionId: str
+    data: str
+    """What the program wrote to its terminal, as Base64."""
 
 
 class CreatedSession(TypedDict):

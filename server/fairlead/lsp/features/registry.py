@@ -17,6 +17,7 @@ from fairlead.lsp.features import (
     runs,
     sessions,
     skills,
+    terminals,
     tool_servers,
 )
 from fairlead.lsp.features.commands import COMMANDS
@@ -36,6 +37,8 @@ REQUESTS: dict[str, Handler] = {
     wire.ADOPT_SESSIONS: sessions.adopt_sessions,
     wire.RUN_TASK: runs.run_task,
     wire.CALL_TOOL: runs.call_tool,
+    wire.RUN_IN_TERMINAL: terminals.run_in_terminal,
+    wire.TERMINAL_INPUT: terminals.type_in,
     wire.STEER: runs.steer,
     wire.STOP_COMMAND: runs.stop_command,
     wire.CANCEL: runs.cancel,
@@ -83,6 +86,7 @@ STANDARD_REQUESTS: dict[str, Handler] = {
 NOTIFICATIONS: dict[str, NotificationHandler] = {
     types.SHUTDOWN: lifecycle.shutdown,  # a request, but pygls answers it
     wire.TRUST: lifecycle.trust,
+    wire.TERMINAL_SIZE: terminals.resize,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lifecycle.change_folders,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: lifecycle.configuration,
     types.TEXT_DOCUMENT_DID_OPEN: documents.did_open,

@@ -1,13 +1,14 @@
 """Builds the agent of each run: its model, its tools, and the context and feedback that the model gets."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.agent.agent import Agent
 from fairlead.agent.dispatch import Dispatcher
 from fairlead.agent.events import Event
 from fairlead.agent.guard import IdleGuard, RepeatGuard
+from fairlead.agent.interceptors import Interceptor
 from fairlead.agent.limits import Budget, Limits
 from fairlead.agent.loop import Run
 from fairlead.agent.meter import Account, CostOf, Meter
@@ -18,7 +19,7 @@ from fairlead.agent.reminder import Reminder
 from fairlead.agent.single_call import SingleCall
 from fairlead.agent.small_model import SmallModel
 from fairlead.agent.stopped import StoppedCalls
-from fairlead.agent.tool import Mode
+from fairlead.agent.tool import Mode, Tool
 from fairlead.hosted_agents.agents import HostedAgents
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.updates import MAX_ENTRIES
@@ -57,6 +58,7 @@ from fairlead.tools.delegate import Delegate
 from fairlead.tools.explore import Explore
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW
+from fairlead.tools.terminal_program import RunTerminalProgram
 from fairlead.tools.todo import Todo
 from fairlead.tools.web_context import WebContext
 from fairlead.workspace.files import Files
@@ -363,9 +365,14 @@ class AgentBuilder:
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
+        tools: Mapping[str, Tool] = self._tools.of_programs(files, commands)
+        interceptors: Sequence[Interceptor] = (self._call_hooks(),)
+        if called.program is not None:  # the user has started it, and so no hook may refuse it
+            tools = {called.name: RunTerminalProgram(commands, called.program, self.commands.box_settings())}
+            interceptors = ()
         dispatcher = Dispatcher(
-            tools=self._tools.of_programs(files, commands),
-            interceptors=(self._call_hooks(),),
+            tools=tools,
+            interceptors=interceptors,
             emit=emit,
             current_item=self._current_item,
             already_shown=lambda _name, _input, _text: False,  # the program may no longer know what it got before

@@ -7,6 +7,7 @@ from typing import Any
 from fairlead.display import shorten
 from fairlead.messages.parts import Note, Part, Prompt
 from fairlead.session.run.prompt import check_prompt, shown_prompt
+from fairlead.tools.terminal_program import TerminalProgram
 
 MAX_CALLER = 80
 CALLED = "<called_by_program>{caller} made the following call in this session, not you.</called_by_program>"
@@ -27,6 +28,8 @@ class CalledTool:
     """The program, for the user."""
     prompt: str = ""
     """What its work begins with, for the user; empty: the call continues the work."""
+    program: TerminalProgram | None = None
+    """What the call starts in a terminal; None: it is a call of a tool that models have."""
 
     def __post_init__(self) -> None:
         if self.prompt:

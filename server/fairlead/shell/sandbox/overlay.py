@@ -74,7 +74,7 @@ class _Order:
     limits: Limits
     network: Network
     background: bool
-    programs: Sequence[Path]
+    program: ProgramBox
     retained: bool
     settings: BoxSettings
 
@@ -155,7 +155,7 @@ class SandboxLayer:
         settings = self._settings() if program.own is None else program.own
         services = {*settings.services, *(proxies(os.environ) if network.internet else ())}
         network = network.with_services(services)
-        order = _Order(command, view, folder, limits, network, background, program.paths, retained, settings)
+        order = _Order(command, view, folder, limits, network, background, program, retained, settings)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -264,10 +264,10 @@ class SandboxLayer:
             names = f"{folder.name}/repository-{number}", f"{folder.name}/repository-work-{number}"
             layers.append(_overlay(str(path), [path], *map(self._make_folder, names)))
         folders = order.settings.folders
-        mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers), *order.programs]
+        mounted = [mounts.home(), *(Path(layer["target"]) for layer in layers), *order.program.paths]
         mounted += [folder.path for folder in folders]
         private = mounts.private_folders(mounted if self._enforce_permissions else ())
-        tools = self._shown.tools(view, private, order.programs)
+        tools = self._shown.tools(view, private, order.program.paths)
         for layer in layers[len(uppers) :]:
             path = Path(layer["target"])
             work_trees = {enclosing_repository(top) or top: top for top in outside[path]}
@@ -306,9 +306,12 @@ class SandboxLayer:
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,
+            terminal=bool(order.program.terminal),
             cwd="",
             argv=[],
-            env=mounts.command_environment(os.environ, order.settings.pass_variables, network=network)
+            env=mounts.command_environment(
+                os.environ, order.settings.pass_variables, network=network, terminal=order.program.terminal
+            )
             | {name: value for top in uppers for name, value in repository.git_environment(top).items()}
             | dict(order.settings.variables),
         )

@@ -39,6 +39,8 @@ _REAPED_AT_ONCE = 100
 # command left running are reported, and how many bytes of each command line
 _REPORT = "FAIRLEAD_REPORT"
 _MAX_LEFT, _MAX_COMMAND_LINE = 10, 200
+# bubblewrap's own session is out of reach of Ctrl-C, which would end it, but it has no terminal
+_TAKE_TERMINAL = 'command -v setsid >/dev/null && exec setsid -c "$@"; exec "$@"'
 _KILLED = 128 + kernel.SIGKILL
 
 
@@ -234,14 +236,25 @@ def _run_command(spec: "BoxSpec", status: int) -> None:
     limits.set_limits(spec)
     argv = spec["argv"]
     if spec["bubblewrap"]:
-        argv = [*_bubblewrap(spec, status), *argv]
+        take = [argv[0], "-c", _TAKE_TERMINAL, *argv[:1]] if spec["terminal"] else []
+        argv = [*_bubblewrap(spec, status), *take, *argv]
     else:
         os.setsid()
+        if spec["terminal"]:
+            _take_terminal()
         os.chdir(spec["cwd"])
         kernel.drop_privileges()
         if spec["seccomp"]:
             kernel.install_seccomp_filter(spec["seccomp"])
     os.execve(argv[0], argv, spec["env"])
+
+
+def _take_terminal() -> None:
+    """Makes the terminal on the standard streams the one of this session, so that Ctrl-C and the like arrive here."""
+    import fcntl  # noqa: PLC0415  few commands need it
+    import termios  # noqa: PLC0415
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _bubblewrap(spec: "BoxSpec", status: int) -> list[str]:

@@ -66,18 +66,24 @@ def paths_of(folders: Iterable[PrivateFolder]) -> set[Path]:
 
 
 def command_environment(
-    environment: Mapping[str, str], patterns: Sequence[str] = (), *, network: Network
+    environment: Mapping[str, str], patterns: Sequence[str] = (), *, network: Network, terminal: str = ""
 ) -> dict[str, str]:
     """The environment of a command in a box.
 
     Passes only listed variables and those that the user's `patterns` name, and so no API keys (docs/faults.md 40).
+
+    Args:
+        terminal: as in `ProgramBox`.
     """
     passed = {name: text for name, text in environment.items() if name in _PASSED_VARIABLES or name.startswith("LC_")}
     passed |= named_variables(environment, patterns)[0]
     if "NODE_OPTIONS" in passed:  # Node does not start without the debugger's file, which a box hides
         passed["NODE_OPTIONS"] = _AUTO_ATTACH.sub("", passed["NODE_OPTIONS"]).strip()
     passed |= proxy_variables(environment) if network.internet else _NO_RETRIES
-    return {**passed, **_SET_VARIABLES, "HOME": str(home())}
+    passed |= {**_SET_VARIABLES, "HOME": str(home())}
+    if terminal:
+        passed = {name: text for name, text in passed.items() if name not in NON_INTERACTIVE} | {"TERM": terminal}
+    return passed
 
 
 def home() -> Path:

@@ -80,6 +80,8 @@ class BoxSpec(TypedDict):
     """The maximum number of processes and threads."""
     memory: int
     """The limit on memory, including files in memory."""
+    terminal: bool
+    """Whether the standard streams are a terminal, which becomes that of the command's session."""
     cwd: str
     argv: list[str]
     env: dict[str, str]
