@@ -10,6 +10,7 @@ import select
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ OPTIONS = [
 class Agent:
     def __init__(self, turns: list[Any]) -> None:
         self.turns, self.session, self.last_id = turns, "", 0
+        self.servers: list[Any] = []
+        """The tool servers of the session."""
         self.prompt = ""
         self.answers: list[Any] = []
         self.after: list[Any] = []
@@ -70,7 +73,11 @@ class Agent:
     def answer(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
             can = {"loadSession": "NO_LOAD" not in os.environ, "promptCapabilities": {"image": True}}
+            if "NO_TOOLS" not in os.environ:
+                can["mcpCapabilities"] = {"http": True, "sse": False}
             return {"protocolVersion": 1, "agentCapabilities": can, "authMethods": []}
+        if method in ("session/new", "session/load"):
+            self.servers = params["mcpServers"]
         if method == "session/new":
             if "NO_ACCOUNT" in os.environ and not (STATE / "account").exists():
                 raise PermissionError("Authentication required")
@@ -249,6 +256,21 @@ class Agent:
 
     def do_echo(self, _: Any) -> None:
         self.do_say(self.prompt)
+
+    def do_tool(self, given: list[Any]) -> None:
+        """Calls a tool of its first tool server, and says what the result is."""
+        name, arguments = given
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        [server] = self.servers
+        headers = {each["name"]: each["value"] for each in server["headers"]}
+        headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        request = urllib.request.Request(server["url"], json.dumps(message).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            result = json.load(answer)["result"]
+        self.do_say(f"<{name}>{'Error: ' * result['isError']}{result['content'][0]['text']}</{name}>")
+
+    def do_servers(self, _: Any) -> None:
+        self.do_say(json.dumps([each["name"] for each in self.servers]))
 
     def do_ask(self, given: dict[str, Any]) -> None:
         answer = self.ask("session/request_permission", given)

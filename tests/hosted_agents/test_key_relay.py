@@ -12,7 +12,8 @@ import h11
 import pytest
 import yaml
 
-from fairlead.hosted_agents.key_relay import MAX_CONNECTIONS, KeyRelay
+from fairlead.hosted_agents.key_relay import KeyRelay
+from fairlead.hosted_agents.local_http import MAX_CONNECTIONS, LocalServer
 
 KEY = "real-key"
 REQUESTS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("requests.yaml").read_text("utf-8"))
@@ -73,7 +74,7 @@ async def relaying() -> AsyncIterator[tuple[KeyRelay, Api]]:
             await relay.aclose()
 
 
-async def exchange(relay: KeyRelay, data: bytes) -> bytes:
+async def exchange(relay: LocalServer, data: bytes) -> bytes:
     """Sends bytes, and nothing after them. Returns everything that comes back."""
     reader, writer = await asyncio.open_connection("127.0.0.1", relay.service.port)
     try:

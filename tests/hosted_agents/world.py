@@ -22,13 +22,15 @@ class World:
         """The name of a process that it leaves behind, which no other test has."""
         self.env: dict[str, str] = {}
         self.settings: Json = {}
+        self.more: Json = {}
+        """Further fields of its definition."""
 
     def client(self, *turns: list[Json], **options: Any) -> Client:
         """A client whose agent does what these turns say."""
         if turns:
             self.script.write_text(json.dumps(turns))
         command = {"command": sys.executable, "args": ["-I", "-S", str(AGENT), str(self.script)]}
-        agent = {"title": "Scripted", **command, "state": {"AGENT_STATE": ""}, "env": self.env}
+        agent = {"title": "Scripted", **command, "state": {"AGENT_STATE": ""}, "env": self.env, **self.more}
         settings = {"agents": {NAME: agent}, **self.settings}
         answers = {"agent/approve": lambda _: {"option": "allow_once"}, **options.pop("answers", {})}
         return Client(self.workspace, settings=settings, storage=self.storage, answers=answers, **options)

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from fairlead.display import shorten
 from fairlead.hosted_agents.connection import METHOD_NOT_FOUND, AgentFailed, Connection, Refused
 from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.local_http import LocalServer
+from fairlead.hosted_agents.tool_server import ToolAnswer, ToolServer
 from fairlead.hosted_agents.updates import (
     ENDED,
     CallState,
@@ -67,6 +69,10 @@ class Turn(Protocol):
         """Whether a call may be done. Asks the user if necessary."""
         ...
 
+    async def call_tool(self, name: str, input: Mapping[str, Any]) -> ToolAnswer:
+        """Calls a tool of Fairlead for the agent."""
+        ...
+
 
 @dataclass
 class AgentSession:
@@ -88,6 +94,7 @@ class RunningAgent:
     Args:
         on_end: called when it can no longer answer.
         on_change: called when its options or commands have changed.
+        servers: what it reaches on this machine. They end with it.
     """
 
     def __init__(
@@ -97,10 +104,10 @@ class RunningAgent:
         output: Output,
         on_end: Callable[["RunningAgent"], None],
         on_change: Callable[[], None] = lambda: None,
-        end_relay: Callable[[], Awaitable[None]] | None = None,
+        servers: Sequence[LocalServer] = (),
     ) -> None:
         self.definition, self.output = definition, output
-        self._box, self._on_change, self._end_relay = box, on_change, end_relay
+        self._box, self._on_change, self._servers = box, on_change, servers
         self._connection = Connection(box.process.process, output, self._notified, self._asked, lambda _: on_end(self))
         self.session = AgentSession()
         self.takes_images = False
@@ -110,6 +117,8 @@ class RunningAgent:
         self._asking = set[asyncio.Future[bool]]()
         self._files = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
+        self._tool_server: ToolServer | None = None
+        """None: it takes no tools over HTTP."""
 
     @property
     def is_running(self) -> bool:
@@ -144,6 +153,10 @@ class RunningAgent:
         more = fields_of(able.get("sessionCapabilities"))
         self._can_load, self._can_resume = able.get("loadSession") is True, more.get("resume") is not None
         self._takes_folders = more.get("additionalDirectories") is not None
+        takes_http = fields_of(able.get("mcpCapabilities")).get("http") is True
+        for server in self._servers if takes_http else ():
+            if isinstance(server, ToolServer):
+                server.call, self._tool_server = self._call_tool, server
         self.takes_images = fields_of(able.get("promptCapabilities")).get("image") is True
 
     async def begin_session(self, folders: Sequence[Path], earlier: str = "") -> bool:
@@ -156,7 +169,8 @@ class RunningAgent:
         Raises:
             SignInNeeded, AgentFailed: there can be none.
         """
-        given: dict[str, Any] = {"cwd": str(folders[0]), "mcpServers": []}
+        tools = self._tool_server
+        given: dict[str, Any] = {"cwd": str(folders[0]), "mcpServers": [tools.described] if tools is not None else []}
         if self._takes_folders and folders[1:]:
             given["additionalDirectories"] = list(map(str, folders[1:]))
         if earlier and self.can_continue:
@@ -263,8 +277,14 @@ class RunningAgent:
         if stdin is not None:
             stdin.close()  # most agents exit then
         await self._box.process.end()
-        if self._end_relay is not None:
-            await self._end_relay()
+        for each in self._servers:
+            await each.aclose()
+
+    async def _call_tool(self, name: str, input: Mapping[str, Any]) -> ToolAnswer:
+        turn = self._turn
+        if turn is None:
+            return ToolAnswer("Error: this tool can be called only while you work on a prompt.", is_error=True)
+        return await turn.call_tool(name, input)
 
     async def _started(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         return await self._answered(self._within(self._connection.ask(method, params)))

@@ -11,6 +11,7 @@ from fairlead.hosted_agents.agent import RunningAgent, SignInNeeded
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.starting import AgentsContext, AgentStarter, Workspace
+from fairlead.hosted_agents.tool_server import AgentTools
 from fairlead.hosted_agents.updates import Choice, Option
 from fairlead.shell.services.message_lines import Output
 
@@ -52,6 +53,7 @@ class HostedAgents:
 
     Args:
         definitions: returns the agents by name.
+        tools: what the agents can call of Fairlead.
         on_change: called when what `options` and `commands` return has changed.
     """
 
@@ -60,11 +62,12 @@ class HostedAgents:
         workspace: Workspace,
         context: AgentsContext,
         definitions: Callable[[], Mapping[str, AgentDefinition]],
+        tools: AgentTools,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._workspace, self._context = workspace, context
         self._definitions, self._on_change = definitions, on_change
-        self._starter = AgentStarter(workspace, context)
+        self._starter = AgentStarter(workspace, context, tools)
         self._running: RunningAgent | None = None
         self._begun = False
         """Whether the running agent has its session."""

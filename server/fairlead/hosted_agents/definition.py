@@ -45,6 +45,8 @@ class AgentDefinition:
     """The mode that it is put into, in which it asks before it changes something; empty: its own."""
     ignored: tuple[str, ...] = ()
     """Paths in the workspace that it writes for itself. They are neither proposed nor reported."""
+    has_tools: bool = True
+    """Whether it gets Fairlead's tools, if it takes tools over HTTP."""
 
     is_enabled: bool = True
 

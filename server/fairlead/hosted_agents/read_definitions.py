@@ -41,6 +41,7 @@ class _Agent(TypedDict):
     signIn: NotRequired[list[str]]
     mode: NotRequired[str]
     ignored: NotRequired[list[str]]
+    tools: NotRequired[bool]
     disabled: NotRequired[bool]
 
 
@@ -111,6 +112,7 @@ def _definition(base: AgentDefinition, given: _Agent, path: str) -> AgentDefinit
         sign_in=tuple(given.get("signIn", changed.sign_in)),
         mode=given.get("mode", changed.mode),
         ignored=tuple(given.get("ignored", changed.ignored)),
+        has_tools=given.get("tools", changed.has_tools),
         is_enabled=not given.get("disabled", False),
     )
 

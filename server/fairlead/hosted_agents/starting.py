@@ -20,6 +20,7 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.state_folders import Owner, StateFolders
+from fairlead.hosted_agents.tool_server import AgentTools, ToolServer
 from fairlead.sentences import Sentence
 from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
 from fairlead.shell.network import Network
@@ -141,8 +142,8 @@ def _account(workspace: Path) -> Owner:
 class AgentStarter:
     """Starts the agents of a session."""
 
-    def __init__(self, workspace: Workspace, context: AgentsContext) -> None:
-        self._workspace, self._context = workspace, context
+    def __init__(self, workspace: Workspace, context: AgentsContext, tools: AgentTools) -> None:
+        self._workspace, self._context, self._tools = workspace, context, tools
 
     async def start(
         self,
@@ -164,18 +165,18 @@ class AgentStarter:
         await self._allow(definition, has_key=key is not None)
         program, shown = await self._program(definition)
         relay = _relay(*key) if key is not None else None
+        tools = ToolServer(self._tools) if definition.has_tools else None
+        servers = [each for each in (relay, tools) if each is not None]
         async with self._context.pool.slot():
             try:
-                if relay is not None:
-                    await relay.start()
-                box = await self._start_box(definition, program, shown, relay)
+                for each in servers:
+                    await each.start()
+                box = await self._start_box(definition, program, shown, relay, tools)
             except BaseException:
-                if relay is not None:
-                    await relay.aclose()
+                for each in servers:
+                    await each.aclose()
                 raise
-            agent = RunningAgent(
-                definition, box, output, on_end, on_change, relay.aclose if relay is not None else None
-            )
+            agent = RunningAgent(definition, box, output, on_end, on_change, servers)
             try:
                 await agent.open()
             except BaseException:
@@ -210,7 +211,12 @@ class AgentStarter:
         return [str(program), *package.arguments], [ShownFolder(folder)]
 
     async def _start_box(
-        self, definition: AgentDefinition, command: list[str], shown: list[ShownFolder], relay: "KeyRelay | None"
+        self,
+        definition: AgentDefinition,
+        command: list[str],
+        shown: list[ShownFolder],
+        relay: "KeyRelay | None",
+        tools: ToolServer | None,
     ) -> WorkspaceProcess:
         workspace = self._workspace
         layer = await workspace.layer()
@@ -225,6 +231,8 @@ class AgentStarter:
             variables[definition.key.variable] = relay.password
             variables[definition.key.address_variable] = relay.address
             hosts = {relay.service}
+        if tools is not None:
+            hosts.add(tools.service)
         named = await asyncio.to_thread(named_files, [*command[1:], *variables.values()])
         return await WorkspaceProcess.start(
             command,

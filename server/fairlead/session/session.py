@@ -42,6 +42,7 @@ from fairlead.session.publisher import Publisher
 from fairlead.session.review.checks import UserChecks
 from fairlead.session.review.review import Review
 from fairlead.session.run.agent_builder import AgentBuilder
+from fairlead.session.run.agent_tools import AGENT_TOOLS
 from fairlead.session.run.called_tool import CallAnswer, CalledTool
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.run.feedback import Feedback
@@ -173,6 +174,7 @@ class Session:
             ToolServersWorkspace(self.files, lambda: self.commands, context),
             context.agents,
             context.hosted_agents,
+            AGENT_TOOLS,
         )
         current = CurrentRun()
         self.user_checks = UserChecks(

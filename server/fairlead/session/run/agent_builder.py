@@ -59,7 +59,6 @@ from fairlead.tools.explore import Explore
 from fairlead.tools.kept_results import KeptResults
 from fairlead.tools.server_tools import NOTE, USUAL_WINDOW
 from fairlead.tools.terminal_program import RunTerminalProgram
-from fairlead.tools.todo import Todo
 from fairlead.tools.web_context import WebContext
 from fairlead.workspace.files import Files
 
@@ -189,8 +188,8 @@ class AgentBuilder:
         def emit(event: Event) -> None:
             self.publish(replace(event, run_id=run_id))
 
-        todo = Dispatcher(
-            tools={"todo": Todo(self.plan, self._tools.checks(files, commands).run)},
+        tools = Dispatcher(
+            tools=self._tools.of_hosted(files, commands),
             interceptors=(),
             emit=emit,
             current_item=self._current_item,
@@ -204,7 +203,7 @@ class AgentBuilder:
             history=self.history,
             emit=emit,
             gate=self.commands.gate,
-            todo=todo,
+            tools=tools,
             propose=self.commands.propose,
             change_token=lambda: files.change_token,
             take_feedback=take_feedback,

@@ -44,12 +44,14 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.agents import AgentError, HostedAgents
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.tool_server import ToolAnswer
 from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call, read_count
 from fairlead.json_values import fields_of
 from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
 from fairlead.messages.parts import Text as TextPart
 from fairlead.plan import PlanError, TodoManager
+from fairlead.session.run.agent_tools import CALLED
 from fairlead.shell.layer import Changes
 from fairlead.tools.command_changes import ProposedChanges
 from fairlead.uncancelled import finish_uncancelled
@@ -99,8 +101,8 @@ class HostedContext:
     history: History
     emit: Callable[[Event], None]
     gate: Gate
-    todo: Dispatcher
-    """Runs the calls of `todo` that stand for the agent's plans."""
+    tools: Dispatcher
+    """Runs the calls of `todo` that stand for the agent's plans, and the agent's calls of Fairlead's tools."""
     propose: Callable[[Changes, Author], Awaitable[ProposedChanges]]
     change_token: Callable[[], object]
     """Differs after each change of the proposals or the open documents."""
@@ -112,6 +114,15 @@ class HostedContext:
     """Returns seconds, without the time spent waiting for the user."""
     max_check_prompts: int
     """How often failed checks are sent to the agent without a prompt of the user."""
+
+
+@dataclass(frozen=True)
+class _ToolCall:
+    """A call of a tool of Fairlead by the agent."""
+
+    name: str
+    input: Mapping[str, Any]
+    answer: "asyncio.Future[ToolAnswer]"
 
 
 @dataclass
@@ -142,10 +153,11 @@ class HostedRun:
     _said: list[str] = field(default_factory=list[str])
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     _last: Author = field(default_factory=Author)
-    _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
+    _updates: "asyncio.Queue[Update | _ToolCall]" = field(default_factory=asyncio.Queue["Update | _ToolCall"])
     _plan: Sequence[Mapping[str, str]] = ()
     """The latest one; empty if not all of it was taken over."""
     _plans: int = 0
+    _tool_calls: int = 0
     _reports: int = 0
     _written: set[str] = field(default_factory=set[str])
     """The absolute paths of the files that were proposed in the run."""
@@ -276,7 +288,10 @@ class HostedRun:
         while True:
             update = await self._updates.get()
             try:
-                await self._take(update)
+                if isinstance(update, _ToolCall):
+                    await self._take_tool_call(update)
+                else:
+                    await self._take(update)
             except Exception:
                 log.exception("an update of an agent failed")
             finally:
@@ -285,6 +300,28 @@ class HostedRun:
     def take(self, update: Update) -> None:
         """See `Turn`."""
         self._updates.put_nowait(update)
+
+    async def call_tool(self, name: str, input: Mapping[str, Any]) -> ToolAnswer:
+        """See `Turn`. The call waits for what the agent has reported before."""
+        answer: asyncio.Future[ToolAnswer] = asyncio.get_running_loop().create_future()
+        self._updates.put_nowait(_ToolCall(name, input, answer))
+        return await answer
+
+    async def _take_tool_call(self, called: _ToolCall) -> None:
+        """Calls a tool of Fairlead on what the agent has written until now."""
+        try:
+            await self._sync()
+            self._report_rest()
+            self._tool_calls += 1
+            call = Call(f"{self.id}.tool{self._tool_calls}", CALLED[called.name], dict(called.input))
+            results: list[Result] = []
+            await self.context.tools.run_all([call], results)
+            [result] = results
+            called.answer.set_result(ToolAnswer(result.text, result.is_error))
+        except ToolError as error:
+            called.answer.set_result(ToolAnswer(f"Error: {error}", is_error=True))
+        finally:
+            _stop(called)
 
     async def allows(self, call: CallState) -> bool:
         """See `Turn`. Asks by the user's rules for commands and for calls of tools.
@@ -443,9 +480,9 @@ class HostedRun:
             await self._sync()
             self._report_rest()
         self._plans += 1
-        call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
+        call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": self._with_checks(plan.items)})
         results: list[Result] = []
-        await self.context.todo.run_all([call], results)
+        await self.context.tools.run_all([call], results)
         [result] = results
         self._unread.clear()
         if result.is_error:
@@ -454,10 +491,16 @@ class HostedRun:
             self._unread.append(CHECKED.format(results=result.output))
         self._plan = () if self._unread else plan.items
 
+    def _with_checks(self, items: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+        """The items of a plan, which has no checks, with those that their steps have."""
+        checks = {item.content: item.check for item in self.context.plan.snapshot().items if item.check}
+        found = ((each, checks.get(each["content"])) for each in items)
+        return [{**each, "check": check} if check else dict(each) for each, check in found]
+
     def _completes(self, plan: PlanEntries) -> bool:
         """Whether a plan completes steps, so that their checks run."""
         try:
-            return bool(self.context.plan.completing(plan.items))
+            return bool(self.context.plan.completing(self._with_checks(plan.items)))
         except PlanError:
             return False
 
@@ -473,7 +516,9 @@ class HostedRun:
         agents, agent = self.context.agents, self._agent
         while not self._updates.empty():
             update = self._updates.get_nowait()
-            if isinstance(update, Said):
+            if isinstance(update, _ToolCall):
+                _stop(update)
+            elif isinstance(update, Said):
                 await self._take(update)
         problem = ""
         if agent is not None:
@@ -534,6 +579,11 @@ class HostedRun:
 
     def _path_of(self, path: str) -> str:
         return os.path.normpath(self.context.roots.first.path / path)
+
+
+def _stop(called: _ToolCall) -> None:
+    if not called.answer.done():
+        called.answer.set_result(ToolAnswer(STOPPED, is_error=True))
 
 
 def usage_of(answer: Mapping[str, Any]) -> Usage:

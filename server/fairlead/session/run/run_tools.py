@@ -20,6 +20,7 @@ from fairlead.tools.run_check import RunCheck
 from fairlead.tools.server_tools import ServerToolsContext, server_tools
 from fairlead.tools.skill import UseSkill
 from fairlead.tools.table import code_tools, tool_table
+from fairlead.tools.todo import Todo
 from fairlead.tools.web_context import WebContext
 from fairlead.tools.web_search import WebSearch
 from fairlead.workspace.files import Files
@@ -83,6 +84,11 @@ class RunTools:
             **self.of_servers(commands),
             "run_check": RunCheck(checks, self._known_checks),
         }
+
+    def of_hosted(self, files: Files, commands: Commands) -> dict[str, Tool]:
+        """What an agent of another maker uses of Fairlead: it has its own tools for all the rest."""
+        checks = self.checks(files, commands)
+        return {"todo": Todo(self.plan, checks.run), "run_check": RunCheck(checks, self._known_checks)}
 
     def checks(self, files: Files, commands: Commands, more: Sequence[str] = ()) -> Checks:
         """The checks of the items that a run completes.
