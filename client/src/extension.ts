@@ -26,6 +26,7 @@ import { registerHelp } from "./server/help";
 import { adoptSessions } from "./features/sessions/adoption";
 import { restoreSessions } from "./features/sessions/restore";
 import { ChosenModels } from "./server/chosenModels";
+import { BoxTerminals } from "./features/sessions/boxTerminals";
 import { HostedAgents } from "./server/hostedAgents";
 import { ErrorHelp } from "./server/errorHelp";
 import { ModelAccess } from "./server/modelAccess";
@@ -94,10 +95,12 @@ export function activate(context: vscode.ExtensionContext): void {
     answerRequest(client, method.approve, (params, token) => approvals.ask(params, token));
     answerRequest(client, method.ask, (params, token) => questions.ask(params, token));
     answerRequest(client, method.authorize, (params, token) => toolServerSignIn.authorize(params, token));
+    answerRequest(client, method.terminalOutput, (params) => boxTerminals.show(params));
     answerRequest(client, method.enter, (params) => toolServerSignIn.enter(params));
     registerCodeAnswers(client);
   });
   const toolServerSignIn = new ToolServerSignIn(agent);
+  const boxTerminals = new BoxTerminals(agent);
   const modelAccess = new ModelAccess(context.secrets, agent, () => recording() !== undefined, endRecording);
   const chosenModels = new ChosenModels(store, agent, modelAccess);
   const modelPicker = new ModelPicker(store, agent, modelAccess, chosenModels, () => setUp());
@@ -270,6 +273,7 @@ export function activate(context: vscode.ExtensionContext): void {
     // a hosted agent has models of its own
     chooseModel: () => (store.hosted === "" ? modelPicker.choose() : hostedAgents.chooseOption()),
     signInAgent: () => hostedAgents.signIn(),
+    openBoxTerminal: () => boxTerminals.open(),
     openConversation: () => {
       conversation.openEditor();
     },

@@ -442,7 +442,8 @@ export class AgentServer implements vscode.Disposable {
     if (client) await sendRequest(client, method.listSessions, {}).catch(() => undefined);
   }
 
-  private async notify<Name extends keyof ClientNotifications>(
+  /** Sends a notification, if the server runs. */
+  async notify<Name extends keyof ClientNotifications>(
     name: Name,
     params: ClientNotifications[Name],
   ): Promise<void> {
