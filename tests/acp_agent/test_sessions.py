@@ -122,7 +122,7 @@ async def test_sessions_are_listed_by_folder_and_deleted(agent: Open, workspace:
 
 
 async def test_a_long_list_has_pages(agent: Open, workspace: Path, tmp_path: Path) -> None:
-    """Each session is on one page. A cursor that is no longer known has no page."""
+    """Each session is on one page, also if the last one of a page is deleted meanwhile. A wrong cursor is said."""
     async with agent({"text": "Yes."}) as client:
         session = await client.new(workspace)
         await client.prompt(session, "Hello")
@@ -132,10 +132,13 @@ async def test_a_long_list_has_pages(agent: Open, workspace: Path, tmp_path: Pat
             copy = f"{number:012x}"
             journal.with_stem(copy).write_text(journal.read_text().replace(session, copy))
         first = await client.request("session/list")
+        await client.request("session/delete", sessionId=first["sessions"][-1]["sessionId"])
         second = await client.request("session/list", cursor=first["nextCursor"])
         assert (len(first["sessions"]), len(second["sessions"]), "nextCursor" in second) == (100, 30, False)
         assert len({each["sessionId"] for each in (*first["sessions"], *second["sessions"])}) == 130
-        assert await client.request("session/list", cursor="gone") == {"sessions": []}
+        for cursor in ("gone", "", " "):
+            with pytest.raises(Failed, match="not from a list of sessions"):
+                await client.request("session/list", cursor=cursor)
 
 
 async def test_a_session_that_another_editor_has_open_stays(

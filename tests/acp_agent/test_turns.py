@@ -251,20 +251,6 @@ async def test_a_permission_has_a_title_and_a_harmless_first_option(agent: Open,
         assert client.text().startswith("Then not.")
 
 
-async def test_a_second_prompt_is_refused_while_the_first_runs(agent: Open, workspace: Path) -> None:
-    """Its answer says what to do; the first turn goes on."""
-    command = {"bash": {"command": "true", "network": True}}
-    async with agent({"calls": [command]}, {"text": "Done."}) as client:
-        session = await client.new(workspace)
-        client.permission = lambda _: None
-        turn = client.begin_prompt(session, "Wait")
-        await client.until(client.asked)
-        with pytest.raises(Failed, match="already works on a prompt"):
-            await client.prompt(session, "And this")
-        client.notify("session/cancel", sessionId=session)
-        assert (await turn)["result"] == {"stopReason": "cancelled"}
-
-
 async def test_two_sessions_work_at_once(agent: Open, workspace: Path, tmp_path: Path) -> None:
     """Each has its folder, its plan and its question; one that waits for its user does not stop the other."""
     other = tmp_path / "other"

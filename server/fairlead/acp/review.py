@@ -59,24 +59,33 @@ class TurnReview:
         await self._observe()
         await self._each_of(self._paths(), by_hunk=by_hunk)
 
+    def say_left(self, before: Changeset) -> None:
+        """Says what is left to review, if there is more than before a turn that ended without questions."""
+        if any(self._is_new(path, before) for path in self._paths()):
+            self._say_left()
+
     async def _observe(self) -> None:
         await self._session.files.observe_all()
         self._session.publish()
 
     async def _each_of(self, paths: Sequence[Path], *, by_hunk: bool = False) -> None:
         """Asks about files one by one. What is not answered stays undecided."""
-        for path in paths:
-            for _ in range(MAX_TRIES):
-                proposal = self._session.files.proposal(path)
-                if proposal is None:
-                    break
-                try:
-                    await (self._by_hunk(proposal) if by_hunk and proposal.hunks else self._whole(proposal))
-                except Stale:
-                    continue
-                break
-        if paths:
-            self._say_left()
+        try:
+            for path in paths:
+                await self._one(path, by_hunk=by_hunk)
+        finally:  # the client may cancel the questions
+            if paths:
+                self._say_left()
+
+    async def _one(self, path: Path, *, by_hunk: bool) -> None:
+        """Asks about a file, again if its proposal has changed meanwhile."""
+        for _ in range(MAX_TRIES):
+            proposal = self._session.files.proposal(path)
+            if proposal is None:
+                return
+            with contextlib.suppress(Stale):
+                await (self._by_hunk(proposal) if by_hunk and proposal.hunks else self._whole(proposal))
+                return
 
     async def _all_of(self, paths: Sequence[Path]) -> None:
         """Asks once about many files."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,14 @@ from fairlead.acp.ports import AcpEditor, NoBuffers
 from fairlead.acp.prompt_content import ReadPrompt, read_prompt
 from fairlead.acp.review import TurnReview
 from fairlead.acp.texts import note, plain
+from fairlead.acp.turns import RunFailed, Turns
 from fairlead.acp.updates import Updates, agent_text
-from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
 from fairlead.app.sign_in_file import SIGN_INS, SignInFile
 from fairlead.display import escape_invisible
 from fairlead.sentences import english
-from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused
 from fairlead.session.events import SessionEvent
 from fairlead.session.evidence.spending import total
 from fairlead.session.report.listing import Row
@@ -34,7 +35,8 @@ from fairlead.session.session import Session
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import SavingChanged
 
-BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
+log = logging.getLogger(__name__)
+
 START_PLAN = "Start the work on this plan?"
 STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "end_turn": "end_turn",
@@ -44,17 +46,10 @@ STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "loop": "max_turn_requests",
     "refusal": "refusal",
     "hook": "end_turn",
-    "cancelled": "cancelled",
+    # by an agent of another maker, as some do after a rejection: the protocol's word is for a cancel of the client
+    "cancelled": "end_turn",
 }
 """Those of the protocol. A run that ended with an error is answered with an error."""
-
-
-class RunFailed(Exception):
-    """The model did not answer. The message is for the user."""
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(error.message)
-        self.kind = error.kind
 
 
 @dataclass(frozen=True)
@@ -82,8 +77,7 @@ class ServedSession:
         self._has_begun = False
         self._warnings: list[str] = []
         self._title = ""
-        self._turn: asyncio.Task[schema.StopReason] | None = None
-        self._is_cancelled = False
+        self._turns = Turns()
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()
         self.config = ConfigOptions()
@@ -170,34 +164,46 @@ class ServedSession:
         return [to_json(option) for option in self.config.options()]
 
     async def prompt(self, blocks: Sequence[Any]) -> schema.StopReason:
-        """Works on a prompt, then asks the user about the proposals.
+        """Works on a prompt, then asks the user about the proposals. Returns how the turn ends.
+
+        During a run, a message without attachments reaches the run, whose turn then answers this prompt too. Any other
+        prompt waits until the turns before it have ended.
 
         Raises:
             WrongRequest: the prompt cannot be used.
             RequestRefused: it cannot be worked on now.
             RunFailed: the model did not answer.
         """
-        if self._turn is not None:
-            raise RequestRefused(BUSY)
         read = read_prompt(blocks, self.app.context.roots)
-        self._is_cancelled = False
-        self._turn = turn = asyncio.ensure_future(self._work(read))
+        turn = self._turns.only if self._steered(read) else self._turns.add(lambda: self._work(read))
+        assert turn is not None
         try:
-            return await turn
-        except (asyncio.CancelledError, RequestRefused, WrongRequest, RunFailed):
-            if not self._is_cancelled:
-                raise
-            return "cancelled"
+            return await turn.end()
         finally:
-            self._turn = None
             self.session.flush()
 
+    def steer(self, blocks: Sequence[Any]) -> bool:
+        """Sends a message to the run. Returns whether the run will read it; if not, it must be sent as a prompt.
+
+        Raises:
+            WrongRequest: the message cannot be used.
+        """
+        return self._steered(read_prompt(blocks, self.app.context.roots))
+
+    def _steered(self, read: ReadPrompt) -> bool:
+        """Sends a message to the run, if there is one that can take it. Returns whether it did."""
+        if self._turns.only is None or read.items or commands.find(read.text) is not None:
+            return False
+        try:
+            self.session.steer(read.text)
+        except RequestRefused:  # the run has not begun, or has ended and the user is asked about the proposals
+            return False
+        return True
+
     def cancel(self) -> None:
-        """Stops the turn and the background commands, if there are any."""
-        self._is_cancelled = self._turn is not None
+        """Stops the turn, those that wait, and the background commands, if there are any."""
         self.session.cancel()
-        if self._turn is not None:
-            self._turn.cancel()
+        self._turns.cancel()
 
     async def _work(self, prompt: ReadPrompt) -> schema.StopReason:
         command = commands.find(prompt.text)
@@ -217,10 +223,11 @@ class ServedSession:
         before = self.session.files.changes
         outcome, record = await self.app.run(self.session, task)
         self.session.flush()
-        if self._is_cancelled or outcome.stop_reason == "cancelled":
+        if self._turns.is_cancelled or outcome.error is not None:
+            self.reviewer.say_left(before)
+            if outcome.error is not None:
+                raise RunFailed(outcome.error)
             return "cancelled"
-        if outcome.error is not None:
-            raise RunFailed(outcome.error)
         self.updates.show_end(outcome.stop_reason, outcome.message, english(record))
         self._send_commands()
         is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
@@ -274,15 +281,23 @@ class ServedSession:
         if not is_known:
             self.client.begin_call(self.session_id, call)
         answer = await self.client.choose(self.session_id, call, options)
-        if not is_known:
-            is_yes = next((each.kind.startswith("allow") for each in options if each.id == answer), False)
-            done = schema.ToolCallProgress(
-                session_update="tool_call_update",
-                tool_call_id=call.tool_call_id,
-                status="completed" if is_yes else "failed",
-            )
-            self._send(done)
+        if is_known:
+            self.updates.restore_title(call.tool_call_id)
+            return answer
+        is_yes = next((each.kind.startswith("allow") for each in options if each.id == answer), False)
+        status = "completed" if is_yes else "failed"
+        self._send(
+            schema.ToolCallProgress(session_update="tool_call_update", tool_call_id=call.tool_call_id, status=status)
+        )
         return answer
+
+    async def fill_in(
+        self, call_id: str | None, message: str, fields: Mapping[str, schema.StringPropertySchema]
+    ) -> Mapping[str, str] | None:
+        """Shows a form to the user, after everything that has happened before. As `Client.fill_in`."""
+        self.session.flush()
+        shown = call_id if call_id is not None and self.updates.is_announced(call_id) else None
+        return await self.client.fill_in(self.session_id, shown, message, fields)
 
     def set_mode(self, mode: str) -> None:
         """Chooses the mode of the next run, and tells the client. Raises WrongRequest if there is no such mode."""
@@ -364,16 +379,24 @@ class ServedSession:
     def _add_background(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._end_background)
+
+    def _end_background(self, task: "asyncio.Task[None]") -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a task of a session failed", exc_info=error)
+
+    async def wait_for_end(self) -> None:
+        """Waits until no turn is left."""
+        await self._turns.wait_for_end()
 
     async def close(self) -> None:
         """Stops everything and saves the session, so that another process can open it. A run counts as interrupted."""
         for task in self._background:
             task.cancel()
         self.app.prepare_exit()
+        self._turns.cancel()
         await self.app.close()
-        if self._turn is not None:
-            self._turn.cancel()
-            await asyncio.wait({self._turn})
+        await self._turns.wait_for_end()
         self.app.sessions.close_journals()
         self.app.sessions.release_journals()

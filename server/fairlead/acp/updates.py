@@ -14,6 +14,7 @@ from fairlead.agent.events import (
     CommandStarted,
     Compacted,
     Retry,
+    Steered,
     Text,
     Thinking,
     ToolFinished,
@@ -93,11 +94,13 @@ class Updates:
 
     def replay(self, entries: Iterable[Entry]) -> None:
         """Sends a saved conversation."""
-        self.is_replay = True
+        self.is_replay, self._plan = True, []
         for entry in entries:
             match entry.shown:
                 case Prompted(said):
                     self.begin_turn()
+                    self._send(user_text(said))
+                case Steered(said):
                     self._send(user_text(said))
                 case Continued():
                     self.begin_turn()
@@ -118,9 +121,15 @@ class Updates:
         """Whether a call was sent, so that a question can be about it."""
         return call_id in self._announced
 
+    def restore_title(self, call_id: str) -> None:
+        """Call it after a question about a call: some clients show the title of the question from then on."""
+        if (call := self._calls.get(call_id)) is not None:
+            self._progress(call_id, title=_title(call))
+
     def show_end(self, stop_reason: str, message: str, record: str) -> None:
         """Sends what the user should know about the end of a run, apart from the model's last text."""
-        hint = "" if stop_reason in ("end_turn", "cancelled") else message.removeprefix(self.last_text.strip()).strip()
+        is_known = stop_reason == "end_turn" or (stop_reason == "cancelled" and self.is_replay)  # the user stopped it
+        hint = "" if is_known else message.removeprefix(self.last_text.strip()).strip()
         if hint:
             self._send(agent_text(note(hint)))
         if record:
@@ -182,7 +191,7 @@ class Updates:
             schema.ToolCallStart(
                 session_update="tool_call",
                 tool_call_id=event.call_id,
-                title=plain(escape_invisible(event.title)),
+                title=_title(event),
                 kind=KINDS[event.kind],
                 # some clients hide the question about a call that is in progress already
                 status="pending",
@@ -287,6 +296,10 @@ class Updates:
                 cost=schema.Cost(amount=cost, currency="USD") if cost is not None else None,
             )
         )
+
+
+def _title(call: ToolStarted) -> str:
+    return plain(escape_invisible(call.title))
 
 
 def agent_text(text: str) -> schema.AgentMessageChunk:
