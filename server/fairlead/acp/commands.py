@@ -1,7 +1,7 @@
 """The commands that the user writes as a prompt: `/review`, `/accept`, `/undo` and so on."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -165,10 +165,11 @@ def _state(item: PlanItem) -> str:
 def _step(served: "ServedSession", number: str) -> str:
     """The id of the step at this place in the plan, counted from 1."""
     items = served.session.plan.snapshot().items
-    place = int(number.removeprefix("#")) if number.removeprefix("#").isdecimal() else 0
-    if not 1 <= place <= len(items):
+    by_place = {str(place): item.id for place, item in enumerate(items, 1)}
+    item_id = by_place.get(number.removeprefix("#"))
+    if item_id is None:
         raise WrongRequest(f"There is no step {shorten(number)}. The plan has {count_of(len(items), 'step')}.")
-    return items[place - 1].id
+    return item_id
 
 
 async def _check(served: "ServedSession", rest: str) -> None:
@@ -178,26 +179,19 @@ async def _check(served: "ServedSession", rest: str) -> None:
 
 
 async def _rewind(served: "ServedSession", rest: str) -> None:
-    prompts = list(_prompts(served))
-    if not prompts:
+    numbered = {str(number): each for number, each in enumerate(served.session.review.history.checkpoints, 1)}
+    if not numbered:
         raise RequestRefused("There is no prompt to go back to.")
-    numbered = {str(number): prompt for number, prompt in enumerate(prompts, 1)}
     if rest not in numbered:
-        lines = [f"{number}. {shorten(text)}" for number, (_, text) in numbered.items()]
+        lines = [f"{number}. {shorten(each.prompt)}" for number, each in numbered.items()]
         lead = "Write /rewind with the number of the prompt before which you want to continue:"
         return served.say("\n".join([lead, "", *lines]))
-    rewound = await rewind(served.session, numbered[rest][0])
+    rewound = await rewind(served.session, numbered[rest].id)
     served.session.publish()
     served.session.flush()
     kept = [f"{inline(each.path.name)}: {each.message}" for each in rewound.not_undone]
     lead = f"The session is as it was before this prompt: {shorten(rewound.prompt, 200)}"
     return served.say(note("\n".join([lead, "What is shown above it stays visible.", *kept])))
-
-
-def _prompts(served: "ServedSession") -> Iterator[tuple[int, str]]:
-    """The prompts that the session can be rewound to: their checkpoints and texts."""
-    for checkpoint in served.session.review.history.checkpoints:
-        yield checkpoint.id, checkpoint.prompt
 
 
 async def _continue(served: "ServedSession", _: str) -> schema.StopReason | None:

@@ -69,7 +69,7 @@ class AcpEditor:
             fields = {ANSWER: schema.StringPropertySchema(title=title, enum=list(options) or None)}
             if options:
                 fields[OTHER] = schema.StringPropertySchema(title="Or in other words")
-            given = await served.client.fill_in(session_id, call_id, question, fields) or {}
+            given = await served.fill_in(call_id, question, fields) or {}
             return given.get(OTHER, "").strip() or given.get(ANSWER, "").strip() or None
         if not options:
             return None
@@ -88,5 +88,5 @@ class AcpEditor:
         field = schema.StringPropertySchema(
             title=request.server, default=request.default or None, enum=list(request.options) or None
         )
-        given = await served.client.fill_in(served.session_id, None, request.question, {ANSWER: field})
+        given = await served.fill_in(None, request.question, {ANSWER: field})
         return given.get(ANSWER, request.default) if given is not None else None
