@@ -164,15 +164,15 @@ class AcpAgent:
     async def _new(self, params: schema.NewSessionRequest) -> dict[str, Any]:
         served = ServedSession(self._client, self._place(params))
         await self._opened(served, served.create())
-        return {"sessionId": served.session_id, **served.answer_fields()}
+        return {"sessionId": served.session_id, **served.choices.answer_fields()}
 
     async def _load(self, params: schema.LoadSessionRequest) -> dict[str, Any]:
         served = await self._reopen(params)
         served.replay()
-        return served.answer_fields()
+        return served.choices.answer_fields()
 
     async def _resume(self, params: schema.ResumeSessionRequest) -> dict[str, Any]:
-        return (await self._reopen(params)).answer_fields()
+        return (await self._reopen(params)).choices.answer_fields()
 
     async def _reopen(self, params: schema.LoadSessionRequest | schema.ResumeSessionRequest) -> ServedSession:
         """Opens a saved session. One that is open in this process is closed first: its client may have restarted.
@@ -218,7 +218,7 @@ class AcpAgent:
                 raise RequestRefused(self._journals.unreadable_reason(params.session_id, error)) from error
         served = ServedSession(self._client, place)
         await self._opened(served, served.fork(state))
-        return {"sessionId": served.session_id, **served.answer_fields()}
+        return {"sessionId": served.session_id, **served.choices.answer_fields()}
 
     async def _saved(self, session_id: str, place: Place) -> JournalInfo:
         """The journal of a session that began in one of these folders. Raises UnknownSession or WrongRequest."""
@@ -300,13 +300,13 @@ class AcpAgent:
             served.cancel()
 
     async def _set_mode(self, params: schema.SetSessionModeRequest) -> dict[str, Any]:
-        self._named(params.session_id).set_mode(params.mode_id)
+        self._named(params.session_id).choices.set_mode(params.mode_id)
         return {}
 
     async def _set_option(self, params: schema.SetSessionConfigOptionSelectRequest) -> dict[str, Any]:
         served = self._named(params.session_id)
-        served.set_option(params.config_id, params.value)
-        return {"configOptions": served.config_options()}
+        await served.choices.set_option(params.config_id, params.value)
+        return {"configOptions": served.choices.options()}
 
     def _named(self, session_id: str) -> ServedSession:
         """Raises UnknownSession if no such session is open."""

@@ -1,7 +1,7 @@
 """The commands that the user writes as a prompt: `/review`, `/accept`, `/undo` and so on."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from fairlead.acp.review import told
 from fairlead.acp.texts import inline, note, plain
 from fairlead.display import count_of, escape_invisible, shorten
 from fairlead.edits.selection import Change
+from fairlead.hosted_agents.updates import Choice
 from fairlead.plan import PlanItem, PlanOp
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review import decisions, undo
@@ -66,13 +67,24 @@ def find(prompt: str) -> Given | None:
     return Given(command, (found[2] or "").strip()) if found and command else None
 
 
-def available(found: FoundSkills) -> list[schema.AvailableCommand]:
-    """The commands, and the skills of the user and the workspace that have no command's name."""
-    skills = [skill for skill in found.skills if skill.is_for_user and skill.name not in COMMANDS]
-    return [
+def available(skills: FoundSkills, hosted: Iterable[Choice]) -> list[schema.AvailableCommand]:
+    """The commands, then those of the hosted agent, then the skills of the user and the workspace.
+
+    Of several with one name, the first counts, as it does in a prompt.
+    """
+    found = [
         *(_available(each.name, each.description, each.hint) for each in COMMANDS.values()),
-        *(_available(each.name, each.description or "A skill.", each.hint) for each in skills),
+        *(_available(each.id, each.about or each.name, "") for each in hosted),
+        *(
+            _available(each.name, each.description or "A skill.", each.hint)
+            for each in skills.skills
+            if each.is_for_user
+        ),
     ]
+    by_name = dict[str, schema.AvailableCommand]()
+    for each in found:
+        by_name.setdefault(each.name, each)
+    return [*by_name.values()]
 
 
 def _available(name: str, description: str, hint: str) -> schema.AvailableCommand:

@@ -11,9 +11,9 @@ from typing import Any
 from acp import schema
 
 from fairlead.acp import commands
-from fairlead.acp.client import Client, Option, Update, text_content, to_json
+from fairlead.acp.choices import Choices
+from fairlead.acp.client import Client, Option, Update, text_content
 from fairlead.acp.client_servers import with_client_servers
-from fairlead.acp.config_options import AGENT_PREFIX, MODE, ConfigOptions
 from fairlead.acp.ports import AcpEditor, NoBuffers
 from fairlead.acp.prompt_content import ReadPrompt, read_prompt
 from fairlead.acp.review import TurnReview
@@ -80,7 +80,6 @@ class ServedSession:
         self._turns = Turns()
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()
-        self.config = ConfigOptions()
         self.updates = Updates(lambda: self.app.context.roots, self._cost, self._send)
         start = Start(
             [(folder, "") for folder in place.folders],
@@ -98,6 +97,7 @@ class ServedSession:
             self.app.context.server_secrets.on_change = sign_ins.change
         self.app.prepare()
         self._session: Session | None = None
+        self._choices: Choices | None = None
 
     @property
     def session(self) -> Session:
@@ -106,19 +106,24 @@ class ServedSession:
         return self._session
 
     @property
+    def choices(self) -> Choices:
+        """What the user has chosen. It is there from when the session is."""
+        assert self._choices is not None
+        return self._choices
+
+    @property
     def session_id(self) -> str:
         return self.session.id
 
     async def create(self) -> None:
         """Creates the session. Raises RequestRefused if the workspace cannot be used."""
-        self._session = self.app.sessions.create()
-        await self._read_choices()
+        await self._use(self.app.sessions.create())
 
     async def fork(self, state: SessionState) -> None:
         """Creates the session as another one is now. Raises RequestRefused if the workspace cannot be used."""
-        self._session = session = self.app.sessions.create(f"{state.title} (fork)")
+        session = self.app.sessions.create(f"{state.title} (fork)")
         await session.adopt(forked(state))
-        await self._read_choices()
+        await self._use(session)
 
     async def open(self, session_id: str) -> None:
         """Opens a saved session, after comparing its proposals with the files.
@@ -127,16 +132,16 @@ class ServedSession:
             WrongRequest, RequestRefused: as `Sessions.get`.
         """
         await self.app.sessions.rows_when_loaded()
-        self._session = session = await self.app.sessions.get(session_id)
+        session = await self.app.sessions.get(session_id)
         # a client that resumes still shows the questions of the earlier process
         self._numbers = itertools.count(session.journal_writer.events + 1)
         await session.files.observe_all()
         session.publish()
-        agent = session.runs.agent
-        self.config.mode = f"{AGENT_PREFIX}{agent}" if agent else session.runs.mode
-        await self._read_choices()
-        if self.config.run_agent not in {"", *(each.name for each in self.config.agents)}:
-            self.config.mode = "agent"
+        await self._use(session)
+
+    async def _use(self, session: Session) -> None:
+        self._session, self._choices = session, Choices(self.app, session, self._send)
+        await self._choices.read()
 
     def replay(self) -> None:
         """Sends the conversation and the plan of an opened session."""
@@ -149,19 +154,11 @@ class ServedSession:
         """Sends what the client does not know yet, and from now on everything. Call it after the answer was sent."""
         self._has_begun = True
         self.updates([self.session.plan_state(), self.session.edits()])
-        self._send_commands()
+        self.choices.send_commands()
         for warning in self._warnings:
             self.show_warning(warning)
         self._warnings.clear()
-        if not self.session.settings.replay:
-            self._add_background(self._list_models())
-
-    def answer_fields(self) -> dict[str, Any]:
-        """What the answer to a request for this session contains."""
-        return {"modes": to_json(self.config.mode_state()), "configOptions": self.config_options()}
-
-    def config_options(self) -> list[dict[str, Any]]:
-        return [to_json(option) for option in self.config.options()]
+        self._add_background(self.choices.list_models())
 
     async def prompt(self, blocks: Sequence[Any]) -> schema.StopReason:
         """Works on a prompt, then asks the user about the proposals. Returns how the turn ends.
@@ -209,8 +206,11 @@ class ServedSession:
         command = commands.find(prompt.text)
         if command is not None:
             return await command.run(self) or "end_turn"
-        mode, agent = self.config.run_mode, self.config.run_agent
-        return await self.run(RunTask(prompt.text, prompt.items, mode=mode, agent=agent))
+        config = self.choices.config
+        task = RunTask(
+            prompt.text, prompt.items, mode=config.run_mode, agent=config.run_agent, hosted=config.run_hosted
+        )
+        return await self.run(task)
 
     async def run(self, task: RunTask) -> schema.StopReason:
         """Runs a task. At the end, asks about the plan or the proposals.
@@ -223,13 +223,14 @@ class ServedSession:
         before = self.session.files.changes
         outcome, record = await self.app.run(self.session, task)
         self.session.flush()
+        self.choices.send_commands()
+        self.choices.send_options()
         if self._turns.is_cancelled or outcome.error is not None:
             self.reviewer.say_left(before)
             if outcome.error is not None:
                 raise RunFailed(outcome.error)
             return "cancelled"
         self.updates.show_end(outcome.stop_reason, outcome.message, english(record))
-        self._send_commands()
         is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
         if is_planned and outcome.stop_reason == "end_turn":
             return await self.approve_plan()
@@ -239,10 +240,14 @@ class ServedSession:
 
     async def continue_run(self, what: Continuation) -> schema.StopReason:
         """Continues a run that did not finish, or starts the work on the plan. Raises as `run`."""
-        mode, agent = (None, None) if what == "paused" else ("agent", self.config.run_agent)
-        if what == "plan" and self.config.run_mode != "agent":
-            self.set_mode("agent")
-        return await self.run(RunTask(CONTINUATION_PROMPTS[what], mode=mode, continues=what, agent=agent))
+        prompt = CONTINUATION_PROMPTS[what]
+        if what == "paused":
+            return await self.run(RunTask(prompt, mode=None, continues=what, agent=None, hosted=None))
+        config = self.choices.config
+        if config.run_mode != "agent":
+            self.choices.set_mode("agent")
+        task = RunTask(prompt, mode="agent", continues=what, agent=config.run_agent, hosted=config.run_hosted)
+        return await self.run(task)
 
     async def approve_plan(self) -> schema.StopReason:
         """Asks whether the work on the plan starts, and starts it if the user wants that. Raises as `run`."""
@@ -298,49 +303,6 @@ class ServedSession:
         self.session.flush()
         shown = call_id if call_id is not None and self.updates.is_announced(call_id) else None
         return await self.client.fill_in(self.session_id, shown, message, fields)
-
-    def set_mode(self, mode: str) -> None:
-        """Chooses the mode of the next run, and tells the client. Raises WrongRequest if there is no such mode."""
-        self.config.check_mode(mode)
-        if mode == self.config.mode:
-            return
-        self.config.mode = mode
-        self._send(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
-        self._send_options()
-
-    def set_option(self, option: str, value: str) -> None:
-        """Chooses the value of an option. Raises WrongRequest if there is no such option or value."""
-        if option == MODE:
-            return self.set_mode(value)
-        selection = self.config.selection(option, value)
-        self.app.check_selection(selection)
-        self.session.select_model(selection)
-        self.config.chosen = self.session.model
-        return None
-
-    async def _read_choices(self) -> None:
-        self.config.agents = (await self.session.skills.update()).agents
-        if not self.session.settings.replay:  # a recording has no model to choose
-            self.config.chosen = self.session.model
-            self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=())
-
-    async def _list_models(self) -> None:
-        """Asks the server of the chosen model which models it has."""
-        before = self.config_options()
-        endpoint = self.config.chosen.endpoint
-        self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=[endpoint])
-        self.config.chosen = self.session.model
-        if self.config_options() != before:
-            self._send_options()
-
-    def _send_options(self) -> None:
-        options = self.config.options()
-        self._send(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=options))
-
-    def _send_commands(self) -> None:
-        """Sends the commands, which a run may have changed: it reads the skills again."""
-        found = commands.available(self.session.skills.found)
-        self._send(schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=found))
 
     def say(self, text: str) -> None:
         """Adds a text to the conversation that the client shows."""
