@@ -201,7 +201,7 @@ async def test_remote_tool_servers_of_the_client(agent: Open, workspace: Path) -
             client.permission = by_kind("allow_once")
             await client.prompt(session, "Say hi")
             [asked] = client.asked()
-            assert asked["toolCall"]["title"] == "Call say of the tool server remote?"
+            assert asked["toolCall"]["title"] == "Call `say` of the tool server `remote`?"
             assert "text: Hi" in asked["toolCall"]["content"][0]["content"]["text"]
             [call] = remote.calls
             assert call.headers["x-team"] == "docs"
@@ -228,7 +228,7 @@ async def test_values_of_tool_servers_are_forms(agent: Open, workspace: Path, *,
         client.form = lambda _: {"action": "accept", "content": {"answer": "Bergen"}}
         await client.prompt(session, "Where?")
         [started, *_] = client.asked()
-        assert started["toolCall"]["title"] == "Start the tool server files?"
+        assert started["toolCall"]["title"] == "Start the tool server `files`?"
         forms = client.asked("elicitation/create")
         if is_secret:
             assert forms == []
@@ -250,7 +250,7 @@ async def test_additional_directories_are_part_of_the_workspace(agent: Open, wor
         await client.prompt(session, "Edit the library")
         assert (library / "b.txt").read_text() == "two\n"
         [asked] = client.asked()
-        assert asked["toolCall"]["title"] == "Review library/b.txt (+1 -1)"
+        assert asked["toolCall"]["title"] == "Review `library/b.txt` (+1 -1)"
 
 
 async def test_usage_has_the_cost_of_the_session(api: FakeApi, workspace: Path, tmp_path: Path) -> None:

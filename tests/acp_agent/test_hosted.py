@@ -63,8 +63,8 @@ async def test_a_hosted_agent_works_and_its_files_are_reviewed(
         client.permission = by_kind("allow_once")
         assert await client.prompt(session, "Write it") == "end_turn"
         started, review = client.asked()
-        assert started["toolCall"]["title"] == "Start Scripted, now and later?"
-        assert review["toolCall"]["title"] == "Review a.txt (+1 -1)"
+        assert started["toolCall"]["title"] == "Start `Scripted`, now and later?"
+        assert review["toolCall"]["title"] == "Review `a.txt` (+1 -1)"
         assert file.read_text() == "two\n"
         assert client.text().startswith("I write it. Done.")
         assert client.plan()[0][1] == "completed"

@@ -70,7 +70,7 @@ async def test_load_replays_everything_before_its_answer(agent: Open, workspace:
         assert client.text("user_message_chunk") == "Write two"
         assert client.text().startswith("I edit it.It says two now.")
         [call] = client.calls().values()
-        assert (call["title"], call["status"]) == ("Edit a.txt", "completed")
+        assert (call["title"], call["status"]) == ("Edit `a.txt`", "completed")
         await client.until(lambda: client.updates("available_commands_update"))
         assert methods_until_answer(client, begun + len(before) + 1)[0] == "available_commands_update"
         client.permission = by_kind("allow_once")

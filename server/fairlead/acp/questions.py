@@ -91,4 +91,4 @@ def _where(action: Action) -> str:
 
 
 def _name(text: str) -> str:
-    return escape_to_one_line(text)
+    return inline(escape_to_one_line(text))

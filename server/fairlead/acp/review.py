@@ -141,7 +141,7 @@ class TurnReview:
 
     async def _whole(self, proposal: Proposal) -> None:
         """Asks about a file."""
-        version, name = self._session.files.version, self._name(proposal.path)
+        version, name = self._session.files.version, inline(self._name(proposal.path))
         diff, words = diff_of(proposal), in_words(proposal, self._session.roots)
         more, more_target = self._more(proposal)
         options = [
@@ -189,7 +189,7 @@ class TurnReview:
             Option(ACCEPT, "Replace mine" if conflict else "Accept", "allow_once"),
             Option(REJECT, "Keep mine" if conflict else "Reject", "reject_always"),
         ]
-        title = f"Review {self._name(proposal.path)}, change {number} (+{len(hunk.new)} -{len(hunk.old)})"
+        title = f"Review {inline(self._name(proposal.path))}, change {number} (+{len(hunk.new)} -{len(hunk.old)})"
         line = hunk.position.new_start
         call = self._announce(title, "edit", proposal, [diff] if diff else [], words, line)
         answer = await self._client.choose(self._session.id, call, options)

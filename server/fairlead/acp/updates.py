@@ -6,7 +6,7 @@ from typing import Any
 from acp import schema
 
 from fairlead.acp.client import Update, text_block, text_content
-from fairlead.acp.diffs import diff_of
+from fairlead.acp.diffs import diff_of, diff_of_hunks
 from fairlead.acp.texts import MAX_OUTPUT, inline, note, output, plain
 from fairlead.agent.events import (
     CheckFinished,
@@ -231,7 +231,10 @@ class Updates:
         self._outputs.pop(shown, None)
         run, without = event.run, event.run.without_changes is not None
         how = f"exit code {run.exit_code}" if run.exit_code is not None else event.ended
-        name = "Check without the changes:" if without else "Check"
+        name = "Check"
+        if without:
+            name = "Check without the changes:"
+            how += ", so it needs them" if run.exit_code else ""
         title = plain(f"{name} {inline(shorten(run.command, 120))} ({how})")
         # without the changes, it should fail, which proves that they are needed
         self._progress(shown, status="completed" if run.exit_code == 0 or without else "failed", title=title)
@@ -252,15 +255,21 @@ class Updates:
         if not self.is_replay and status == "completed":
             named = [location.path for location in locations] if call.kind in ("edit", "delete", "move") else []
             changed = list(dict.fromkeys([*named, *paths]))[:MAX_FILES]
-            content += [diff for path in changed if (diff := self._diff(path)) is not None]
+            content += [diff for path in changed if (diff := self._diff(path, call_id)) is not None]
             known = {location.path for location in locations}
             locations += [schema.ToolCallLocation(path=plain(path)) for path in changed if path not in known]
         self._progress(call_id, status=status, content=content or None, locations=locations or None)
 
-    def _diff(self, path: str) -> schema.FileEditToolCallContent | None:
-        """All that is proposed for a file, compared with the disk; None if no diff can show it."""
+    def _diff(self, path: str, call_id: str) -> schema.FileEditToolCallContent | None:
+        """What a call proposes for a file, compared with the disk; None if no diff can show it.
+
+        If the file can only be decided on as a whole, that is all that is proposed for it.
+        """
         proposal = self._changes.for_target(path) or self._changes.get(path)
-        return diff_of(proposal) if proposal is not None else None
+        if proposal is None or proposal.decided_as_whole:
+            return diff_of(proposal) if proposal is not None else None
+        own = [hunk.id for hunk in proposal.hunks if call_id in proposal.call_ids(hunk)]
+        return diff_of_hunks(proposal, own) if own else None
 
     def _progress(self, call_id: str, **fields: Any) -> None:
         given = {name: value for name, value in fields.items() if value is not None}
@@ -299,7 +308,15 @@ class Updates:
 
 
 def _title(call: ToolStarted) -> str:
-    return plain(escape_invisible(call.title))
+    """The title of a call. Names and commands in it are code, because clients show titles as Markdown.
+
+    An agent of another maker names its calls by their titles, which are Markdown already.
+    """
+    if call.shown:
+        sentence, *values = call.shown
+        return plain(Sentence(sentence, *(inline(escape_invisible(value)) for value in values)))
+    title = escape_invisible(call.title)
+    return plain(inline(title) if call.kind == "execute" and call.name != call.title else title)
 
 
 def agent_text(text: str) -> schema.AgentMessageChunk:
