@@ -190,8 +190,7 @@ class AcpAgent:
             open_here, place = self._sessions.get(session_id), self._place(params)
             if open_here is not None and not self._journals.exists(session_id):  # nothing was said, or nothing is saved
                 _check_folder(place, map(str, open_here.session.roots.paths))
-                open_here.cancel()
-                await open_here.wait_for_end()
+                await open_here.begin_again()
                 asyncio.get_running_loop().call_soon(open_here.begin)
                 return open_here
             await self._saved(session_id, place)

@@ -348,9 +348,11 @@ class ServedSession:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a task of a session failed", exc_info=error)
 
-    async def wait_for_end(self) -> None:
-        """Waits until no turn is left."""
+    async def begin_again(self) -> None:
+        """Ends the turn, if there is one. Call it before a client that has restarted its view gets the session."""
+        self.cancel()
         await self._turns.wait_for_end()
+        self.updates.forget_plan()
 
     async def close(self) -> None:
         """Stops everything and saves the session, so that another process can open it. A run counts as interrupted."""

@@ -23,14 +23,15 @@ from fairlead.agent.events import (
     ToolStarted,
     UsageReported,
 )
-from fairlead.display import escape_invisible, shorten
+from fairlead.display import end_sentence, escape_invisible, shorten
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
 from fairlead.plan.verification import Support
 from fairlead.sentences import Sentence, english
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
-from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, joined_deltas
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged, joined_deltas
 from fairlead.tool_servers.results import without_tags
+from fairlead.tool_servers.status import ServerStatus
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 
@@ -83,6 +84,8 @@ class Updates:
         self._outputs: dict[str, str] = {}
         """The end of the output of each call that has some."""
         self._plan: list[schema.PlanEntry] = []
+        self._failures = set[str]()
+        """What the user has read about tool servers that do not work."""
         self.last_text = ""
         """The model's text since its last call or the user's last prompt."""
         self._has_said = False
@@ -94,7 +97,8 @@ class Updates:
 
     def replay(self, entries: Iterable[Entry]) -> None:
         """Sends a saved conversation."""
-        self.is_replay, self._plan = True, []
+        self.is_replay = True
+        self.forget_plan()
         for entry in entries:
             match entry.shown:
                 case Prompted(said):
@@ -112,6 +116,10 @@ class Updates:
         for call_id in list(self._calls):  # a run that was interrupted
             self._finish(call_id, "failed", "")
         self.is_replay = False
+
+    def forget_plan(self) -> None:
+        """Call it if the client no longer knows the plan."""
+        self._plan = []
 
     def begin_turn(self) -> None:
         """Call it before a run."""
@@ -172,6 +180,8 @@ class Updates:
                 self._send(agent_text(note(text)))
             case Compacted(text):
                 self._send(agent_text(note(text)))
+            case ToolServersChanged(statuses):
+                self._show_failures(statuses)
             case _:
                 pass
 
@@ -291,6 +301,17 @@ class Updates:
         if entries != self._plan:
             self._plan = entries
             self._send(schema.AgentPlanUpdate(session_update="plan", entries=entries))
+
+    def _show_failures(self, statuses: Sequence[ServerStatus]) -> None:
+        """Says once which tool servers do not work, as the protocol has no place for that."""
+        failed = {
+            f"The tool server {inline(each.definition.name)} does not work: {end_sentence(each.problem)}"
+            for each in statuses
+            if each.state in ("failed", "signIn")
+        }
+        for text in sorted(failed - self._failures):
+            self._send(agent_text(note(escape_invisible(text))))
+        self._failures |= failed
 
     def _show_usage(self, event: UsageReported) -> None:
         """A client needs the size of the window, so nothing is sent if it is unknown."""
