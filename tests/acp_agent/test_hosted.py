@@ -9,6 +9,7 @@ import pytest
 
 from acp_agent.conftest import Open
 from acp_agent.raw_client import Failed, Json, RawClient, by_kind
+from cli.command import run_plain
 from hosted_agents.world import AGENT, NAME
 
 TURN: list[Json] = [
@@ -82,6 +83,22 @@ async def test_a_hosted_agent_works_and_its_files_are_reviewed(
         await choose(client, session, "agent", "fairlead")
         assert await client.prompt(session, "And you?") == "end_turn"
         assert "Fairlead works." in client.text()
+
+
+async def test_an_agent_is_chosen_at_the_start(agent: Open, workspace: Path, options: tuple[str, ...]) -> None:
+    """An editor can list it as an agent of its own. Another one can be chosen as usual."""
+    async with agent({"text": "Fairlead answers."}, options=(*options, "--agent", NAME)) as client:
+        created = await client.request("session/new", cwd=str(workspace), mcpServers=[])
+        session = created["sessionId"]
+        assert by_id(created["configOptions"])["agent"]["currentValue"] == NAME
+        await choose(client, session, "agent", "fairlead")
+        assert await client.prompt(session, "Hello") == "end_turn"
+        assert client.text().startswith("Fairlead answers.")
+
+
+def test_an_unknown_agent_is_wrong_usage() -> None:
+    ended = run_plain("acp", "--agent", "nobody")
+    assert (ended.code, "there is no agent 'nobody' (choose from claude, codex" in ended.err) == (2, True)
 
 
 async def test_only_fairlead_has_modes(agent: Open, workspace: Path, options: tuple[str, ...]) -> None:

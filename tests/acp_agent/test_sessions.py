@@ -73,6 +73,7 @@ async def test_load_replays_everything_before_its_answer(agent: Open, workspace:
         assert (call["title"], call["status"]) == ("Edit `a.txt`", "completed")
         await client.until(lambda: client.updates("available_commands_update"))
         assert methods_until_answer(client, begun + len(before) + 1)[0] == "available_commands_update"
+        await client.until(lambda: "1 file left to review. Write /review to decide" in client.text())
         client.permission = by_kind("allow_once")
         await client.prompt(session, "/review")
         assert file.read_text() == "two\n"

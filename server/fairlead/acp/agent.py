@@ -72,10 +72,13 @@ class AcpAgent:
     Args:
         settings: the user's settings, by their names without the prefix `fairlead.`.
         storage: the folder of the saved sessions.
+        agent_name: the agent of another maker that works in new sessions; empty: Fairlead's own.
     """
 
-    def __init__(self, settings: Mapping[str, Any], storage: Path, transport: LineTransport) -> None:
-        self._settings, self._storage = settings, storage
+    def __init__(
+        self, settings: Mapping[str, Any], storage: Path, transport: LineTransport, agent_name: str = ""
+    ) -> None:
+        self._settings, self._storage, self._agent_name = settings, storage, agent_name
         self._journals = Journals(storage / "sessions", log.warning)
         self.connection = Connection(self._handle, transport, listening=False)
         self._client = Client(self.connection, transport)
@@ -163,7 +166,7 @@ class AcpAgent:
 
     async def _new(self, params: schema.NewSessionRequest) -> dict[str, Any]:
         served = ServedSession(self._client, self._place(params))
-        await self._opened(served, served.create())
+        await self._opened(served, served.create(self._agent_name))
         return {"sessionId": served.session_id, **served.choices.answer_fields()}
 
     async def _load(self, params: schema.LoadSessionRequest) -> dict[str, Any]:

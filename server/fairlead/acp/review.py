@@ -59,10 +59,9 @@ class TurnReview:
         await self._observe()
         await self._each_of(self._paths(), by_hunk=by_hunk)
 
-    def say_left(self, before: Changeset) -> None:
-        """Says what is left to review, if there is more than before a turn that ended without questions."""
-        if any(self._is_new(path, before) for path in self._paths()):
-            self._say_left()
+    def has_changed(self, before: Changeset) -> bool:
+        """Whether something else is proposed than before a turn."""
+        return any(self._is_new(path, before) for path in self._paths())
 
     async def _observe(self) -> None:
         await self._session.files.observe_all()
@@ -75,7 +74,7 @@ class TurnReview:
                 await self._one(path, by_hunk=by_hunk)
         finally:  # the client may cancel the questions
             if paths:
-                self._say_left()
+                self.say_left()
 
     async def _one(self, path: Path, *, by_hunk: bool) -> None:
         """Asks about a file, again if its proposal has changed meanwhile."""
@@ -112,9 +111,10 @@ class TurnReview:
         target = Target(tuple(Change(each.path) for each in proposals))
         with contextlib.suppress(Stale):  # it is said, and the files stay undecided
             await self._decide(call, answer, target, target, version, overwrite=False)
-        self._say_left()
+        self.say_left()
 
-    def _say_left(self) -> None:
+    def say_left(self) -> None:
+        """Says how many files are left to review, if there are any."""
         left = len(self._session.files.changes)
         if left:
             self._say(LEFT.format(files=count_of(left, "file")))

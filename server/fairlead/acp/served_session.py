@@ -115,9 +115,19 @@ class ServedSession:
     def session_id(self) -> str:
         return self.session.id
 
-    async def create(self) -> None:
-        """Creates the session. Raises RequestRefused if the workspace cannot be used."""
+    async def create(self, agent_name: str) -> None:
+        """Creates the session.
+
+        Args:
+            agent_name: the agent of another maker that works in it; empty: Fairlead's own.
+
+        Raises:
+            RequestRefused: the workspace cannot be used.
+            WrongRequest: there is no such agent.
+        """
         await self._use(self.app.sessions.create())
+        if agent_name:
+            self.choices.config.choose_agent(agent_name)
 
     async def fork(self, state: SessionState) -> None:
         """Creates the session as another one is now. Raises RequestRefused if the workspace cannot be used."""
@@ -155,6 +165,7 @@ class ServedSession:
         self._has_begun = True
         self.updates([self.session.plan_state(), self.session.edits()])
         self.choices.send_commands()
+        self.reviewer.say_left()
         for warning in self._warnings:
             self.show_warning(warning)
         self._warnings.clear()
@@ -226,7 +237,8 @@ class ServedSession:
         self.choices.send_commands()
         self.choices.send_options()
         if self._turns.is_cancelled or outcome.error is not None:
-            self.reviewer.say_left(before)
+            if self.reviewer.has_changed(before):
+                self.reviewer.say_left()
             if outcome.error is not None:
                 raise RunFailed(outcome.error)
             return "cancelled"
