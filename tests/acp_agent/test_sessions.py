@@ -42,7 +42,7 @@ async def test_no_update_comes_before_the_answer_to_a_new_session(agent: Open, w
         session = await client.new(workspace, mcpServers=[server])
         assert methods_until_answer(client, begun) == []
         await client.until(lambda: client.updates("available_commands_update", session))
-        await client.until(lambda: "uses SSE" in client.text())
+        await client.until(lambda: "it uses sse" in client.text())
 
 
 async def test_load_replays_everything_before_its_answer(agent: Open, workspace: Path, file: Path) -> None:

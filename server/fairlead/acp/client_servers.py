@@ -10,7 +10,7 @@ from fairlead.json_values import is_object
 from fairlead.tool_servers.read_definitions import MAX_NAME
 
 SAME_NAME = "The editor passes several tool servers called {name}. The first one is used; give the others other names."
-SSE = "The tool server {name} is left out: it uses SSE, which MCP has replaced. Ask the service for its HTTP address."
+OTHER = "The tool server {name} is left out: it uses {type}. Fairlead uses programs and addresses of HTTP; ask for one."
 
 
 def with_client_servers(settings: Mapping[str, Any], servers: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
@@ -34,7 +34,7 @@ def with_client_servers(settings: Mapping[str, Any], servers: Sequence[Any]) -> 
             case schema.HttpMcpServer():
                 given[name] = {"url": server.url, "headers": {each.name: each.value for each in server.headers}}
             case _:
-                problems.append(SSE.format(name=name))
+                problems.append(OTHER.format(name=name, type=server.type))
     own = settings.get("mcpServers")
     return {**settings, "mcpServers": {**given, **(own if is_object(own) else {})}}, problems
 

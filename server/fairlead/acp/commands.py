@@ -9,10 +9,12 @@ from acp import schema
 
 from fairlead.acp.review import told
 from fairlead.acp.texts import inline, note, plain
+from fairlead.acp.updates import state_words
 from fairlead.display import count_of, escape_invisible, shorten
 from fairlead.edits.selection import Change
 from fairlead.hosted_agents.updates import Choice
 from fairlead.plan import PlanItem, PlanOp
+from fairlead.plan.verification import Support
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.checks import run_checks
@@ -147,7 +149,11 @@ async def _plan(served: "ServedSession", rest: str) -> schema.StopReason | None:
     if not items:
         raise RequestRefused(NO_PLAN)
     if not words:
-        lines = [f"{number}. {escape_invisible(item.content)} ({_state(item)})" for number, item in enumerate(items, 1)]
+        supports = session.plan_state().supports
+        lines = [
+            f"{number}. {escape_invisible(item.content)} ({_state(item, supports[item.id])})"
+            for number, item in enumerate(items, 1)
+        ]
         return served.say("\n".join(lines))
     if words == ["start"]:
         return await served.continue_run("plan")
@@ -170,8 +176,9 @@ PLAN_VERBS: dict[str, Callable[[str], PlanOp]] = {
 }
 
 
-def _state(item: PlanItem) -> str:
-    return "on hold" if item.held else item.status.replace("_", " ")
+def _state(item: PlanItem, support: Support) -> str:
+    status = [] if item.held else [item.status.replace("_", " ")]
+    return ", ".join([*status, *state_words(item, support)])
 
 
 def _step(served: "ServedSession", number: str) -> str:
@@ -203,7 +210,9 @@ async def _rewind(served: "ServedSession", rest: str) -> None:
     served.session.flush()
     kept = [f"{inline(each.path.name)}: {each.message}" for each in rewound.not_undone]
     lead = f"The session is as it was before this prompt: {shorten(rewound.prompt, 200)}"
-    return served.say(note("\n".join([lead, "What is shown above it stays visible.", *kept])))
+    return served.say(
+        note("\n".join([lead, "The messages above stay visible, but the agent no longer knows them.", *kept]))
+    )
 
 
 async def _continue(served: "ServedSession", _: str) -> schema.StopReason | None:

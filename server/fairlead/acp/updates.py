@@ -348,11 +348,17 @@ def user_text(text: str) -> schema.UserMessageChunk:
     return schema.UserMessageChunk(session_update="user_message_chunk", content=text_block(text))
 
 
-def _entry(item: PlanItem, support: Support) -> schema.PlanEntry:
-    """A step with what the protocol has no field for: whether the user holds it, and what supports it."""
+def state_words(item: PlanItem, support: Support) -> list[str]:
+    """Whether the user holds a step, and what supports it."""
     words = ["on hold"] if item.held else []
     if (template := SUPPORTS.get(support.status)) is not None:
         words.append(template.format(command=inline(shorten(support.command))))
+    return words
+
+
+def _entry(item: PlanItem, support: Support) -> schema.PlanEntry:
+    """A step with what the protocol has no field for."""
+    words = state_words(item, support)
     suffix = f" ({', '.join(words)})" if words else ""
     return schema.PlanEntry(
         content=plain(escape_invisible(item.content) + suffix), priority="medium", status=item.status
