@@ -10,7 +10,7 @@ import pytest
 from acp_agent.conftest import Open
 from acp_agent.raw_client import Failed, Json, RawClient, by_kind
 from cli.command import run_plain
-from hosted_agents.world import AGENT, NAME
+from hosted_agents.world import AGENT, NAME, World
 
 TURN: list[Json] = [
     {"commands": ["compact"]},
@@ -32,8 +32,13 @@ def file(workspace: Path) -> Path:
 @pytest.fixture
 def options(tmp_path: Path) -> tuple[str, ...]:
     """The options with which an agent is there that does what `TURN` says, then nothing."""
-    script, config = tmp_path / "script.json", tmp_path / "config.json"
-    script.write_text(json.dumps([TURN]))
+    return with_turns(tmp_path, TURN)
+
+
+def with_turns(folder: Path, *turns: list[Json]) -> tuple[str, ...]:
+    """The options with which an agent is there that does what these turns say."""
+    script, config = folder / "script.json", folder / "config.json"
+    script.write_text(json.dumps(turns))
     command = {"command": sys.executable, "args": ["-I", "-S", str(AGENT), str(script)]}
     config.write_text(json.dumps({"agents": {NAME: {"title": "Scripted", **command, "state": {"AGENT_STATE": ""}}}}))
     return "--config", str(config)
@@ -130,3 +135,67 @@ async def test_a_hosted_agent_that_is_refused_is_an_error_for_the_user(
         assert file.read_text() == "one\n"
         await choose(client, session, "agent", "fairlead")
         assert await client.prompt(session, "Hello") == "end_turn"
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_message_reaches_a_hosted_agent(
+    agent: Open, workspace: Path, file: Path, tmp_path: Path, home: Path
+) -> None:
+    """It reads the message after its turn, within the run, and both prompts are answered with the turn."""
+    waits = [{"say": "I wait."}, {"wait_state": "go"}, {"say": " Done."}]
+    given = with_turns(tmp_path, waits, [{"write": ["a.txt", "three\n"]}, {"say": " Changed."}])
+    async with agent(options=(*given, "--agent", NAME)) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        first = client.begin_prompt(session, "Wait")
+        await client.until(lambda: "I wait." in client.text())
+        second = client.begin_prompt(session, "Write three")
+        await client.request("session/list")
+        (World(workspace, tmp_path, home).state / "go").touch()
+        assert [(await each)["result"] for each in (first, second)] == [{"stopReason": "end_turn"}] * 2
+        assert client.text().startswith("I wait. Done.")
+        assert "Changed." in client.text()
+        assert file.read_text() == "three\n"
+
+
+@pytest.mark.usefixtures("box")
+async def test_a_turn_that_the_agent_ends_is_no_cancel(
+    agent: Open, workspace: Path, file: Path, tmp_path: Path
+) -> None:
+    """Some agents end a turn with `cancelled` after a rejection. The client has not cancelled, so the user is told, and
+    what was written is reviewed."""
+    given = with_turns(tmp_path, [{"write": ["a.txt", "two\n"]}, {"stop": "cancelled"}])
+    async with agent(options=(*given, "--agent", NAME)) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        assert await client.prompt(session, "Write two") == "end_turn"
+        assert "The agent ended its turn" in client.text()
+        assert file.read_text() == "two\n"
+
+
+@pytest.mark.usefixtures("box")
+@pytest.mark.parametrize("end", ["cancel", "close", "disconnect"])
+async def test_f_acp2_14_a_hosted_agent_that_never_ends_its_turn(
+    agent: Open, workspace: Path, file: Path, tmp_path: Path, end: str
+) -> None:
+    """F-acp2-14: a cancel, a close or the end of the client ends it. What it wrote is proposed."""
+    given = with_turns(tmp_path, [{"write": ["a.txt", "two\n"]}, {"say": "I hang."}, {"hang": None}])
+    async with agent(options=(*given, "--agent", NAME)) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        turn = client.begin_prompt(session, "Write two")
+        await client.until(lambda: "I hang." in client.text())
+        if end == "disconnect":
+            turn.add_done_callback(lambda ended: ended.exception())
+            assert await client.end() == 0
+            return
+        if end == "close":
+            await client.request("session/close", sessionId=session)
+            await client.request("session/load", sessionId=session, cwd=str(workspace), mcpServers=[])
+        else:
+            client.notify("session/cancel", sessionId=session)
+        assert (await turn)["result"] == {"stopReason": "cancelled"}
+        await client.until(lambda: "1 file left to review" in client.text())
+        assert file.read_text() == "one\n"
+        assert await client.prompt(session, "/accept") == "end_turn"
+        assert file.read_text() == "two\n"

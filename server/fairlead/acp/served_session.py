@@ -60,10 +60,10 @@ class Place:
     """The folders of the workspace. Commands start in the first one."""
     settings: Mapping[str, Any]
     """The user's settings, by their names without the prefix `fairlead.`."""
-    servers: Sequence[Any] = ()
+    servers: Sequence[Any]
     """The tool servers that the client passes."""
-    storage: Path | None = None
-    """The folder of the saved sessions; None: they are not saved."""
+    storage: Path
+    """The folder of the saved sessions."""
 
 
 class ServedSession:
@@ -91,10 +91,9 @@ class ServedSession:
         settings, problems = with_client_servers(place.settings, place.servers)
         warning = self.app.use_settings(settings)
         self._warnings += [*filter(None, [warning]), *problems]
-        if place.storage is not None:
-            sign_ins = SignInFile(place.storage / SIGN_INS)
-            self.app.use_secrets(sign_ins.read())
-            self.app.context.server_secrets.on_change = sign_ins.change
+        sign_ins = SignInFile(place.storage / SIGN_INS)
+        self.app.use_secrets(sign_ins.read())
+        self.app.context.server_secrets.on_change = sign_ins.change
         self.app.prepare()
         self._session: Session | None = None
         self._choices: Choices | None = None

@@ -331,13 +331,14 @@ class Updates:
 def _title(call: ToolStarted) -> str:
     """The title of a call. Names and commands in it are code, because clients show titles as Markdown.
 
-    An agent of another maker names its calls by their titles, which are Markdown already.
+    An agent of another maker names its calls by their titles, which may be Markdown already.
     """
     if call.shown:
         sentence, *values = call.shown
         return plain(Sentence(sentence, *(inline(escape_invisible(value)) for value in values)))
     title = escape_invisible(call.title)
-    return plain(inline(title) if call.kind == "execute" and call.name != call.title else title)
+    is_markdown = call.name == call.title and "`" in title
+    return plain(inline(title) if call.kind == "execute" and not is_markdown else title)
 
 
 def agent_text(text: str) -> schema.AgentMessageChunk:
