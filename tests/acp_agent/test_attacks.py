@@ -48,7 +48,8 @@ async def test_f_acp2_2_a_cancel_at_any_moment(agent: Open, workspace: Path, fil
         for _ in range(3):
             client.notify("session/cancel", sessionId=session)
         answer = await turn
-        assert answer["result"] == ({"stopReason": "end_turn"} if moment == "after" else CANCELLED)
+        ends = {"after": ["end_turn"], "with the answer": ["end_turn", "cancelled"]}.get(moment, ["cancelled"])
+        assert answer["result"]["stopReason"] in ends
         client.permission = by_kind("reject_once")
         assert await client.prompt(session, "Hello") == "end_turn"
         assert len([each for each in client.received if each.get("id") == answer["id"] and "result" in each]) == 1
