@@ -162,8 +162,8 @@ async def test_a_message_reaches_a_hosted_agent(
 async def test_a_turn_that_the_agent_ends_is_no_cancel(
     agent: Open, workspace: Path, file: Path, tmp_path: Path
 ) -> None:
-    """Some agents end a turn with `cancelled` after a rejection. The client has not cancelled, so the user is told, and
-    what was written is reviewed."""
+    """Some agents end a turn with `cancelled` after a rejection. The client has not cancelled, so the user reads why,
+    and what was written is reviewed."""
     given = with_turns(tmp_path, [{"write": ["a.txt", "two\n"]}, {"stop": "cancelled"}])
     async with agent(options=(*given, "--agent", NAME)) as client:
         session = await client.new(workspace)

@@ -291,6 +291,17 @@ async def test_a_failed_run_is_an_error_for_the_user(workspace: Path, tmp_path: 
         with pytest.raises(Failed, match="recording"):
             await client.prompt(session, "Two")
         assert await client.prompt(session, "/plan") == "end_turn"
+        assert "left to review" not in client.text()
+
+
+async def test_a_failed_run_says_what_is_left(agent: Open, workspace: Path, file: Path) -> None:
+    """What it had proposed is not asked about, as its work has not ended, but the user knows of it."""
+    async with agent({"calls": [EDIT]}) as client:
+        session = await client.new(workspace)
+        with pytest.raises(Failed, match="recording"):
+            await client.prompt(session, "Write two")
+        assert client.asked() == []
+        assert "1 file left to review" in client.text()
 
 
 async def test_each_call_shows_its_own_change(agent: Open, workspace: Path) -> None:
