@@ -1,6 +1,7 @@
 """Prompts while a turn works: they reach the run, or wait for their turn. Each request is answered."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,20 @@ async def test_the_steering_extension(agent: Open, workspace: Path, file: Path) 
         assert (await turn)["result"] == END
         with pytest.raises(Failed, match="Unknown session"):
             await client.request("_session/steering", sessionId="0123456789ab", **message)
+
+
+async def test_a_message_at_the_end_of_a_run_is_worked_on(agent: Open, workspace: Path) -> None:
+    """While a hook is asked about at the end of the run, the run no longer reads messages: the turn goes on with it."""
+    (workspace / ".claude").mkdir()
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+    (workspace / ".claude" / "settings.json").write_text(json.dumps(hooks))
+    async with agent({"text": "First."}, {"text": "Second."}) as client:
+        session = await client.new(workspace)
+        first = await asked_in_run(client, session)
+        assert "hook of the event `Stop`" in client.asked()[0]["toolCall"]["title"]
+        second = client.begin_prompt(session, "And now?")
+        await client.request("session/list")
+        client.permission = by_kind("reject_once")
+        answer(client, "reject_once")
+        assert [(await each)["result"] for each in (first, second)] == [END, END]
+        assert client.text().index("First.") < client.text().index("Second.")
