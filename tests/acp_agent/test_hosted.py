@@ -199,3 +199,23 @@ async def test_f_acp2_14_a_hosted_agent_that_never_ends_its_turn(
         assert file.read_text() == "one\n"
         assert await client.prompt(session, "/accept") == "end_turn"
         assert file.read_text() == "two\n"
+
+
+@pytest.mark.usefixtures("box")
+async def test_the_agent_of_a_fork_has_a_session_of_its_own(
+    agent: Open, workspace: Path, tmp_path: Path, home: Path
+) -> None:
+    """It reads what was said before, and what is said in the fork does not reach the agent of the original."""
+    given = with_turns(tmp_path, [{"say": "One."}], [{"say": "Two."}], [{"say": "Three."}])
+    async with agent(options=(*given, "--agent", NAME)) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_once")
+        await client.prompt(session, "First")
+        fork = (await client.request("session/fork", sessionId=session, cwd=str(workspace)))["sessionId"]
+        await client.prompt(fork, "Second")
+        await client.prompt(session, "Third")
+        first, second, third = World(workspace, tmp_path, home).prompts
+        assert "<earlier_work>" in second
+        assert "User: First" in second
+        assert "Second" not in third
+        assert "<earlier_work>" not in first + third
