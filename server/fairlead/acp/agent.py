@@ -132,7 +132,7 @@ class AcpAgent:
         try:
             return await handler(model.model_validate({} if params is None else params))
         except ValidationError as error:
-            raise RequestError(INVALID_PARAMS, _about(error)) from error
+            raise RequestError(INVALID_PARAMS, _describe_problem(error)) from error
         except OverflowError as error:  # the SDK's models do not check numbers such as 1e999
             raise RequestError(INVALID_PARAMS, "params: a number is too large") from error
         except WrongRequest as error:
@@ -355,7 +355,7 @@ def _absolute(given: str, name: str) -> Path:
     return real_path(Path(given))
 
 
-def _about(error: ValidationError) -> str:
+def _describe_problem(error: ValidationError) -> str:
     """What is wrong with the params, in one sentence."""
     first, *others = error.errors(include_url=False, include_input=False, include_context=False)
     where = ".".join(["params", *map(str, first["loc"])])

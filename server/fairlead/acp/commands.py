@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from acp import schema
 
-from fairlead.acp.review import told
+from fairlead.acp.review import summarize_outcomes
 from fairlead.acp.texts import inline, note, plain
 from fairlead.acp.updates import state_words
 from fairlead.display import count_of, escape_invisible, shorten
@@ -104,12 +104,12 @@ async def _review(served: "ServedSession", rest: str) -> None:
 
 async def _accept(served: "ServedSession", rest: str) -> None:
     target = _target(served, rest)
-    _tell(served, await served.app.accept(served.session, target, served.session.files.version))
+    _say_outcomes(served, await served.app.accept(served.session, target, served.session.files.version))
 
 
 async def _reject(served: "ServedSession", rest: str) -> None:
     target = _target(served, rest)
-    _tell(served, await decisions.reject(served.session.review, target, served.session.files.version))
+    _say_outcomes(served, await decisions.reject(served.session.review, target, served.session.files.version))
 
 
 def _target(served: "ServedSession", rest: str) -> Target:
@@ -131,16 +131,16 @@ def _target(served: "ServedSession", rest: str) -> Target:
 
 
 async def _undo(served: "ServedSession", _: str) -> None:
-    _tell(served, await undo.undo(served.session.review), "Undone")
+    _say_outcomes(served, await undo.undo(served.session.review), "Undone")
 
 
 async def _redo(served: "ServedSession", _: str) -> None:
-    _tell(served, await undo.redo(served.session.review), "Redone")
+    _say_outcomes(served, await undo.redo(served.session.review), "Redone")
 
 
-def _tell(served: "ServedSession", outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> None:
+def _say_outcomes(served: "ServedSession", outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> None:
     served.session.flush()
-    served.say(note(told(outcomes, done)[1]))
+    served.say(note(summarize_outcomes(outcomes, done)[1]))
 
 
 async def _plan(served: "ServedSession", rest: str) -> schema.StopReason | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from acp import schema
 
 from fairlead.acp.client import Option
-from fairlead.acp.questions import about, options_for
+from fairlead.acp.questions import describe_request, options_for
 from fairlead.acp.texts import note
 from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, ValueRequest
 from fairlead.workspace.editor import Applied, Buffer, Claims, EditCapabilities, FileEdit
@@ -53,7 +53,7 @@ class AcpEditor:
         return Claims()
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        title, kind, details = about(request)
+        title, kind, details = describe_request(request)
         answer = await self._served.ask(request.call_id, title, kind, details, options_for(request.action))
         match answer:
             case "allow_once" | "allow_session":
