@@ -135,6 +135,10 @@ ASK_FREELY = {"calls": [{"ask_user": {"question": "Which name?"}}]}
         ({"action": "accept", "content": {"answer": "blue", "other": "green"}}, "The user answered: green"),
         ({"action": "accept", "content": {}}, "No answer"),
         ({"action": "accept", "content": {"answer": 7}}, "No answer"),
+        ({"action": "accept", "content": {"answer": "purple"}}, "No answer"),
+        ({"action": "accept", "content": {"other": ["blue"], "colour": "blue"}}, "No answer"),
+        ({"action": "accept", "content": ["blue"]}, "No answer"),
+        ({"action": ["accept"], "content": {"answer": "blue"}}, "No answer"),
         ({"action": "decline"}, "No answer"),
         ({"action": "explode"}, "No answer"),
         ("garbage", "No answer"),
@@ -201,7 +205,7 @@ async def test_remote_tool_servers_of_the_client(agent: Open, workspace: Path) -
             client.permission = by_kind("allow_once")
             await client.prompt(session, "Say hi")
             [asked] = client.asked()
-            assert asked["toolCall"]["title"] == "Call say of the tool server remote?"
+            assert asked["toolCall"]["title"] == "Call `say` of the tool server `remote`?"
             assert "text: Hi" in asked["toolCall"]["content"][0]["content"]["text"]
             [call] = remote.calls
             assert call.headers["x-team"] == "docs"
@@ -228,7 +232,7 @@ async def test_values_of_tool_servers_are_forms(agent: Open, workspace: Path, *,
         client.form = lambda _: {"action": "accept", "content": {"answer": "Bergen"}}
         await client.prompt(session, "Where?")
         [started, *_] = client.asked()
-        assert started["toolCall"]["title"] == "Start the tool server files?"
+        assert started["toolCall"]["title"] == "Start the tool server `files`?"
         forms = client.asked("elicitation/create")
         if is_secret:
             assert forms == []
@@ -250,7 +254,7 @@ async def test_additional_directories_are_part_of_the_workspace(agent: Open, wor
         await client.prompt(session, "Edit the library")
         assert (library / "b.txt").read_text() == "two\n"
         [asked] = client.asked()
-        assert asked["toolCall"]["title"] == "Review library/b.txt (+1 -1)"
+        assert asked["toolCall"]["title"] == "Review `library/b.txt` (+1 -1)"
 
 
 async def test_usage_has_the_cost_of_the_session(api: FakeApi, workspace: Path, tmp_path: Path) -> None:

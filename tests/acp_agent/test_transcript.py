@@ -105,7 +105,7 @@ async def test_the_clients_of_the_sdk(workspace: Path, tmp_path: Path) -> None:
         listed = await agent.list_sessions()
         assert [each.title for each in listed.sessions] == ["Greet in Chinese"]
         await agent.close_session(session_id=created.session_id)
-    assert client.titles == ["Review greet.py (+1 -1)"]
+    assert client.titles == ["Review `greet.py` (+1 -1)"]
     assert {"agent_message_chunk", "plan", "tool_call", "tool_call_update"} <= set(client.kinds)
     assert (workspace / "greet.py").read_text(encoding="utf-8") == 'print("你好")\n'
     assert process.returncode == 0

@@ -46,10 +46,10 @@ async def test_a_turn_shows_the_work_and_asks_before_it_writes(agent: Open, work
         assert client.text().startswith("First the plan.\n\nNow the edit.It says two now.")
         assert client.plan() == [("Write two (not verified)", "completed"), ("Look at it", "completed")]
         edit, review = client.calls().values()
-        assert (edit["title"], edit["kind"], edit["status"]) == ("Edit a.txt", "edit", "completed")
+        assert (edit["title"], edit["kind"], edit["status"]) == ("Edit `a.txt`", "edit", "completed")
         assert edit["content"] == [{"type": "diff", "path": str(file), "oldText": "one\n", "newText": "two\n"}]
         assert edit["locations"] == [{"path": str(file)}]
-        assert (review["title"], review["status"]) == ("Review a.txt (+1 -1)", "completed")
+        assert (review["title"], review["status"]) == ("Review `a.txt` (+1 -1)", "completed")
 
 
 async def test_the_review_shows_the_diff_before_it_asks(agent: Open, workspace: Path, file: Path) -> None:
@@ -64,7 +64,7 @@ async def test_the_review_shows_the_diff_before_it_asks(agent: Open, workspace: 
         [begun] = [each for each in before if each.get("toolCallId") == call_id]
         diff = {"type": "diff", "path": str(file), "oldText": "one\n", "newText": "two\n"}
         for shown in (begun, asked["toolCall"]):
-            assert (shown["title"], shown["kind"], shown["status"]) == ("Review a.txt (+1 -1)", "edit", "pending")
+            assert (shown["title"], shown["kind"], shown["status"]) == ("Review `a.txt` (+1 -1)", "edit", "pending")
             assert shown["content"] == [diff]
         kinds = [option["kind"] for option in asked["options"]]
         assert kinds == ["reject_once", "allow_once", "reject_always"]
@@ -149,7 +149,7 @@ async def test_the_review_by_change_asks_about_each(agent: Open, workspace: Path
         client.permission = by_kind("allow_once", "reject_always")
         assert await client.prompt(session, "/review hunks") == "end_turn"
         first, second = client.asked()[1:]
-        assert first["toolCall"]["title"] == "Review a.txt, change 1 of 2 (+1 -1)"
+        assert first["toolCall"]["title"] == "Review `a.txt`, change 1 of 2 (+1 -1)"
         assert "eighteen" not in first["toolCall"]["content"][0]["newText"]
         assert second["toolCall"]["locations"] == [{"path": str(path), "line": 19}]
         assert path.read_text().startswith("zero\n1\n2\n")
@@ -192,7 +192,7 @@ async def test_what_was_left_is_not_asked_about_in_each_turn(agent: Open, worksp
         for prompt in ("Write two", "Hello", "Write b", "Write three", "/review"):
             await client.prompt(session, prompt)
         titles = [asked["toolCall"]["title"].split(" (")[0] for asked in client.asked()]
-        assert titles == ["Review a.txt", "Review b.txt", "Review a.txt", "Review a.txt", "Review b.txt"]
+        assert titles == ["Review `a.txt`", "Review `b.txt`", "Review `a.txt`", "Review `a.txt`", "Review `b.txt`"]
 
 
 async def test_a_cancelled_turn_ends_with_cancelled(agent: Open, workspace: Path, file: Path) -> None:
@@ -251,20 +251,6 @@ async def test_a_permission_has_a_title_and_a_harmless_first_option(agent: Open,
         assert client.text().startswith("Then not.")
 
 
-async def test_a_second_prompt_is_refused_while_the_first_runs(agent: Open, workspace: Path) -> None:
-    """Its answer says what to do; the first turn goes on."""
-    command = {"bash": {"command": "true", "network": True}}
-    async with agent({"calls": [command]}, {"text": "Done."}) as client:
-        session = await client.new(workspace)
-        client.permission = lambda _: None
-        turn = client.begin_prompt(session, "Wait")
-        await client.until(client.asked)
-        with pytest.raises(Failed, match="already works on a prompt"):
-            await client.prompt(session, "And this")
-        client.notify("session/cancel", sessionId=session)
-        assert (await turn)["result"] == {"stopReason": "cancelled"}
-
-
 async def test_two_sessions_work_at_once(agent: Open, workspace: Path, tmp_path: Path) -> None:
     """Each has its folder, its plan and its question; one that waits for its user does not stop the other."""
     other = tmp_path / "other"
@@ -305,3 +291,65 @@ async def test_a_failed_run_is_an_error_for_the_user(workspace: Path, tmp_path: 
         with pytest.raises(Failed, match="recording"):
             await client.prompt(session, "Two")
         assert await client.prompt(session, "/plan") == "end_turn"
+        assert "left to review" not in client.text()
+
+
+async def test_a_failed_run_says_what_is_left(agent: Open, workspace: Path, file: Path) -> None:
+    """What it had proposed is not asked about, as its work has not ended, but the user knows of it."""
+    async with agent({"calls": [EDIT]}) as client:
+        session = await client.new(workspace)
+        with pytest.raises(Failed, match="recording"):
+            await client.prompt(session, "Write two")
+        assert client.asked() == []
+        assert "1 file left to review" in client.text()
+
+
+async def test_each_call_shows_its_own_change(agent: Open, workspace: Path) -> None:
+    """Calls of one file have different diffs, whether they come in one answer or in two; the review has all of it."""
+    path = workspace / "a.txt"
+    path.write_text("".join(f"line {number}\n" for number in range(20)))
+    first, second, third = (
+        {"edit_file": {"path": "a.txt", "old_text": f"line {old}\n", "new_text": f"{new}\n"}}
+        for old, new in (("3", "three"), ("10", "ten"), ("17", "seventeen"))
+    )
+    async with agent({"calls": [first, second]}, {"calls": [third]}, {"text": "Done."}) as client:
+        session = await client.new(workspace)
+        await client.prompt(session, "Write numbers as words")
+        *edits, review = (call["content"][0]["newText"] for call in client.calls().values())
+        words = ("three", "ten", "seventeen")
+        assert [[word for word in words if word in text] for text in edits] == [["three"], ["ten"], ["seventeen"]]
+        assert all(word in review for word in words)
+
+
+@pytest.mark.usefixtures("box")
+async def test_titles_are_shown_as_they_are(agent: Open, workspace: Path) -> None:
+    """Clients show titles as Markdown: names and commands are code in them, so no character of one gets lost."""
+    calls = [
+        {"write_file": {"path": "pkg/__init__.py", "content": "x\n"}},
+        {"bash": {"command": "echo *one* __two__ `true` *"}},
+    ]
+    async with agent({"calls": calls}, {"text": "Done."}) as client:
+        session = await client.new(workspace)
+        await client.prompt(session, "Work")
+        titles = [call["title"] for call in client.calls().values()]
+        assert titles == [
+            "Write `pkg/__init__.py`",
+            "`` echo *one* __two__ `true` * ``",
+            "Review `pkg/__init__.py` (+1 -0)",
+        ]
+        client.received.clear()
+        await client.request("session/load", sessionId=session, cwd=str(workspace), mcpServers=[])
+        assert [call["title"] for call in client.calls().values()] == titles[:2]
+
+
+async def test_a_question_leaves_the_title_of_its_call(agent: Open, workspace: Path) -> None:
+    """Some clients show the title of the question instead from then on, so the call gets its own title again."""
+    command = {"bash": {"command": "true", "network": True}}
+    async with agent({"calls": [command]}, {"text": "Done."}) as client:
+        session = await client.new(workspace)
+        await client.prompt(session, "Run it")
+        [question] = client.asked()
+        assert question["toolCall"]["title"] == "Run `true`?"
+        begun, *later = (each for each in client.updates() if "toolCallId" in each)
+        assert begun["title"] == "`true`"
+        assert [each["title"] for each in later if "title" in each] == ["`true`"]

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import subprocess
+import sys
 
 import psutil
 import pytest
@@ -13,6 +14,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.errors import ToolError
 from fairlead.gate.request import UseChangedTools
 from fairlead.session.settings import BashSettings
+from fairlead.tool_servers.connection import load_sdk
 from fairlead.tool_servers.server import TOO_MUCH
 from fairlead.tools.server_tools import USUAL_WINDOW, server_tools
 from support.sandbox import needs_sandbox
@@ -360,6 +362,16 @@ async def test_a_tool_whose_input_is_nested_deeply() -> None:
         [tool] = server_tools(found.context, USUAL_WINDOW)
         assert tool.spec.name == "files__flat"
         assert tool.spec.input_schema["properties"] == {"t\\u200bxt": {"enum": ["\\U000e0041"]}}
+
+
+async def test_the_import_of_the_sdk_leaves_the_caches_alone() -> None:
+    """Several servers start at once. If two threads cleared the caches of importlib, one would fail."""
+    sys.path_importer_cache["/no/such/folder.zip"] = None
+    try:
+        await asyncio.gather(*(load_sdk() for _ in range(8)))
+        assert "/no/such/folder.zip" in sys.path_importer_cache
+    finally:
+        sys.path_importer_cache.pop("/no/such/folder.zip", None)
 
 
 async def test_odd_names_and_descriptions() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,9 +16,10 @@ from pydantic import BaseModel, ValidationError
 from fairlead import __version__
 from fairlead.acp.client import Client
 from fairlead.acp.lines import LineTransport
-from fairlead.acp.served_session import Place, RunFailed, ServedSession
+from fairlead.acp.served_session import Place, ServedSession
 from fairlead.acp.texts import plain
-from fairlead.app.saved_sessions import find_saved, saved_sessions
+from fairlead.acp.turns import RunFailed
+from fairlead.app.saved_sessions import SavedSession, find_saved, saved_sessions
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.sessions import OPEN_ELSEWHERE
 from fairlead.session.store.journal import Journals
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 PROTOCOL = 1
 PAGE = 100
 """How many sessions one answer lists."""
+CANCEL = "session/cancel"
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32600, -32601, -32602, -32603
 AUTH_REQUIRED, NOT_FOUND = -32000, -32002
 NOT_INITIALIZED = "Send initialize first."
@@ -39,6 +41,7 @@ NO_SIGN_IN = "Fairlead has no sign-in. Set the key of your model in the environm
 FAILED = "An internal error of Fairlead. The log on stderr has the details."
 WRONG_FOLDER = "{name} cannot be used: {problem} ({path}). It must be the absolute path of an existing folder."
 OTHER_FOLDER = "This session began in {folder}. Load it with this folder as cwd."
+WRONG_CURSOR = "params.cursor is not from a list of sessions. List them without it."
 RUNNING = "This session is running. Wait until its turn has ended, or cancel it, then fork it."
 OPEN_ALREADY = "This session is open already."
 CAPABILITIES: dict[str, Any] = {
@@ -69,10 +72,13 @@ class AcpAgent:
     Args:
         settings: the user's settings, by their names without the prefix `fairlead.`.
         storage: the folder of the saved sessions.
+        agent_name: the agent of another maker that works in new sessions; empty: Fairlead's own.
     """
 
-    def __init__(self, settings: Mapping[str, Any], storage: Path, transport: LineTransport) -> None:
-        self._settings, self._storage = settings, storage
+    def __init__(
+        self, settings: Mapping[str, Any], storage: Path, transport: LineTransport, agent_name: str = ""
+    ) -> None:
+        self._settings, self._storage, self._agent_name = settings, storage, agent_name
         self._journals = Journals(storage / "sessions", log.warning)
         self.connection = Connection(self._handle, transport, listening=False)
         self._client = Client(self.connection, transport)
@@ -90,14 +96,18 @@ class AcpAgent:
             "session/close": (schema.CloseSessionRequest, self._close),
             "session/delete": (schema.DeleteSessionRequest, self._delete),
             "session/prompt": (schema.PromptRequest, self._prompt),
-            "session/cancel": (schema.CancelNotification, self._cancel),
+            "_session/steering": (schema.PromptRequest, self._steer),
+            CANCEL: (schema.CancelNotification, self._cancel),
             "session/set_mode": (schema.SetSessionModeRequest, self._set_mode),
             "session/set_config_option": (schema.SetSessionConfigOptionSelectRequest, self._set_option),
         }
 
     async def close(self) -> None:
         """Stops and saves all sessions."""
-        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        closing = (session.close() for session in self._sessions.values())
+        for error in await asyncio.gather(*closing, return_exceptions=True):
+            if isinstance(error, BaseException):
+                log.error("a session could not be closed", exc_info=error)
 
     async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
         """Answers a request. Notifications that are unknown or wrong are ignored.
@@ -107,8 +117,9 @@ class AcpAgent:
         """
         if not is_notification:
             return await self._answer(method, params)
-        with contextlib.suppress(RequestError):
-            await self._answer(method, params)
+        if method == CANCEL:  # nothing else can be done without an answer
+            with contextlib.suppress(RequestError):
+                await self._answer(method, params)
         return None
 
     async def _answer(self, method: str, params: Any) -> Any:
@@ -121,7 +132,7 @@ class AcpAgent:
         try:
             return await handler(model.model_validate({} if params is None else params))
         except ValidationError as error:
-            raise RequestError(INVALID_PARAMS, _about(error)) from error
+            raise RequestError(INVALID_PARAMS, _describe_problem(error)) from error
         except OverflowError as error:  # the SDK's models do not check numbers such as 1e999
             raise RequestError(INVALID_PARAMS, "params: a number is too large") from error
         except WrongRequest as error:
@@ -147,6 +158,7 @@ class AcpAgent:
             "agentCapabilities": CAPABILITIES,
             "agentInfo": {"name": "fairlead", "title": "Fairlead", "version": __version__},
             "authMethods": [],
+            "_meta": {"steering": {"supported": True}},
         }
 
     async def _authenticate(self, _: schema.AuthenticateRequest) -> None:
@@ -154,16 +166,16 @@ class AcpAgent:
 
     async def _new(self, params: schema.NewSessionRequest) -> dict[str, Any]:
         served = ServedSession(self._client, self._place(params))
-        await self._opened(served, served.create())
-        return {"sessionId": served.session_id, **served.answer_fields()}
+        await self._opened(served, served.create(self._agent_name))
+        return {"sessionId": served.session_id, **served.choices.answer_fields()}
 
     async def _load(self, params: schema.LoadSessionRequest) -> dict[str, Any]:
         served = await self._reopen(params)
         served.replay()
-        return served.answer_fields()
+        return served.choices.answer_fields()
 
     async def _resume(self, params: schema.ResumeSessionRequest) -> dict[str, Any]:
-        return (await self._reopen(params)).answer_fields()
+        return (await self._reopen(params)).choices.answer_fields()
 
     async def _reopen(self, params: schema.LoadSessionRequest | schema.ResumeSessionRequest) -> ServedSession:
         """Opens a saved session. One that is open in this process is closed first: its client may have restarted.
@@ -179,7 +191,9 @@ class AcpAgent:
         self._opening.add(session_id)
         try:
             open_here, place = self._sessions.get(session_id), self._place(params)
-            if open_here is not None and not self._journals.exists(session_id):  # nothing was said in it
+            if open_here is not None and not self._journals.exists(session_id):  # nothing was said, or nothing is saved
+                _check_folder(place, map(str, open_here.session.roots.paths))
+                await open_here.begin_again()
                 asyncio.get_running_loop().call_soon(open_here.begin)
                 return open_here
             await self._saved(session_id, place)
@@ -206,15 +220,14 @@ class AcpAgent:
                 raise RequestRefused(self._journals.unreadable_reason(params.session_id, error)) from error
         served = ServedSession(self._client, place)
         await self._opened(served, served.fork(state))
-        return {"sessionId": served.session_id, **served.answer_fields()}
+        return {"sessionId": served.session_id, **served.choices.answer_fields()}
 
     async def _saved(self, session_id: str, place: Place) -> JournalInfo:
         """The journal of a session that began in one of these folders. Raises UnknownSession or WrongRequest."""
         info = await find_saved(self._journals, session_id)
         if info is None:
             raise UnknownSession(UNKNOWN_SESSION.format(id=session_id[:80]))
-        if set(map(str, place.folders)).isdisjoint(info.folders):
-            raise WrongRequest(OTHER_FOLDER.format(folder=plain(info.folders[0])))
+        _check_folder(place, info.folders)
         return info
 
     def _place(
@@ -242,9 +255,8 @@ class AcpAgent:
     async def _list(self, params: schema.ListSessionsRequest) -> dict[str, Any]:
         folder = str(_absolute(params.cwd, "cwd")) if params.cwd is not None else None
         found = await saved_sessions(self._journals, folder)
-        ids = [each.id for each in found]
-        if params.cursor is not None:  # the last session of the page before; if it is gone, the client starts again
-            found = found[ids.index(params.cursor) + 1 :] if params.cursor in ids else []
+        if params.cursor is not None:
+            found = _after(found, params.cursor)
         page = found[:PAGE]
         sessions = [
             {
@@ -256,7 +268,7 @@ class AcpAgent:
             }
             for each in page
         ]
-        more = {"nextCursor": page[-1].id} if len(found) > PAGE else {}
+        more = {"nextCursor": f"{page[-1].updated!r} {page[-1].id}"} if len(found) > PAGE else {}
         return {"sessions": sessions, **more}
 
     async def _close(self, params: schema.CloseSessionRequest) -> dict[str, Any]:
@@ -280,18 +292,23 @@ class AcpAgent:
     async def _prompt(self, params: schema.PromptRequest) -> dict[str, Any]:
         return {"stopReason": await self._named(params.session_id).prompt(params.prompt)}
 
+    async def _steer(self, params: schema.PromptRequest) -> dict[str, Any]:
+        """A message to the turn that works: an extension that agents and clients share."""
+        is_taken = self._named(params.session_id).steer(params.prompt)
+        return {"outcome": "injected"} if is_taken else {"outcome": "promptRequired", "reason": "noRunningTurn"}
+
     async def _cancel(self, params: schema.CancelNotification) -> None:
         if (served := self._sessions.get(params.session_id)) is not None:
             served.cancel()
 
     async def _set_mode(self, params: schema.SetSessionModeRequest) -> dict[str, Any]:
-        self._named(params.session_id).set_mode(params.mode_id)
+        self._named(params.session_id).choices.set_mode(params.mode_id)
         return {}
 
     async def _set_option(self, params: schema.SetSessionConfigOptionSelectRequest) -> dict[str, Any]:
         served = self._named(params.session_id)
-        served.set_option(params.config_id, params.value)
-        return {"configOptions": served.config_options()}
+        await served.choices.set_option(params.config_id, params.value)
+        return {"configOptions": served.choices.options()}
 
     def _named(self, session_id: str) -> ServedSession:
         """Raises UnknownSession if no such session is open."""
@@ -299,6 +316,27 @@ class AcpAgent:
         if served is None:
             raise UnknownSession(UNKNOWN_SESSION.format(id=session_id[:80]))
         return served
+
+
+def _check_folder(place: Place, folders: Iterable[str]) -> None:
+    """Raises WrongRequest if a session that began in some folders is opened in others only."""
+    first, *others = folders
+    if not {first, *others} & set(map(str, place.folders)):
+        raise WrongRequest(OTHER_FOLDER.format(folder=plain(first)))
+
+
+def _after(found: Sequence[SavedSession], cursor: str) -> list[SavedSession]:
+    """The sessions after a page, given the time and the id of its last one, which may be gone or continued.
+
+    Raises:
+        WrongRequest: this is no cursor.
+    """
+    updated, _, session_id = cursor.partition(" ")
+    try:
+        last = float(updated), session_id
+    except ValueError:
+        raise WrongRequest(WRONG_CURSOR) from None
+    return [each for each in found if (each.updated, each.id) < last]
 
 
 def _folder(given: str, name: str) -> Path:
@@ -317,7 +355,7 @@ def _absolute(given: str, name: str) -> Path:
     return real_path(Path(given))
 
 
-def _about(error: ValidationError) -> str:
+def _describe_problem(error: ValidationError) -> str:
     """What is wrong with the params, in one sentence."""
     first, *others = error.errors(include_url=False, include_input=False, include_context=False)
     where = ".".join(["params", *map(str, first["loc"])])

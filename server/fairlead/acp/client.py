@@ -96,7 +96,10 @@ class Client:
     async def fill_in(
         self, session_id: str, call_id: str | None, message: str, fields: Mapping[str, schema.StringPropertySchema]
     ) -> Mapping[str, str] | None:
-        """Shows a form with text fields. Returns the texts that the user entered, by field; None: no answer."""
+        """Shows a form with text fields. Returns the texts that the user entered, by field; None: no answer.
+
+        Leaves out a text that is none of those from which the user was to choose.
+        """
         properties: dict[str, Any] = {name: {**to_json(field), "type": "string"} for name, field in fields.items()}
         params = {
             "sessionId": session_id,
@@ -109,7 +112,11 @@ class Client:
         if answer.get("action") != "accept":
             return None
         given = fields_of(answer.get("content"))
-        return {name: text for name, text in given.items() if name in fields and isinstance(text, str)}
+        return {
+            name: text
+            for name, text in given.items()
+            if name in fields and isinstance(text, str) and text in (fields[name].enum or [text])
+        }
 
     async def _request(self, method: str, params: BaseModel | dict[str, Any]) -> Any:
         """The answer to a request; None if it failed or the client has gone."""

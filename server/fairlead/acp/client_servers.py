@@ -9,7 +9,8 @@ from fairlead.gate.tool_rules import SEPARATOR
 from fairlead.json_values import is_object
 from fairlead.tool_servers.read_definitions import MAX_NAME
 
-SSE = "The tool server {name} is left out: it uses SSE, which MCP has replaced. Ask the service for its HTTP address."
+SAME_NAME = "The editor passes several tool servers called {name}. The first one is used; give the others other names."
+OTHER = "The tool server {name} is left out: it uses {type}. Fairlead uses programs and addresses of HTTP; ask for one."
 
 
 def with_client_servers(settings: Mapping[str, Any], servers: Sequence[Any]) -> tuple[dict[str, Any], list[str]]:
@@ -23,6 +24,9 @@ def with_client_servers(settings: Mapping[str, Any], servers: Sequence[Any]) -> 
     given, problems = dict[str, Any](), list[str]()
     for server in servers:
         name = _name(server.name)
+        if name in given:
+            problems.append(SAME_NAME.format(name=name))
+            continue
         match server:
             case schema.McpServerStdio():
                 variables = {each.name: each.value for each in server.env}
@@ -30,7 +34,7 @@ def with_client_servers(settings: Mapping[str, Any], servers: Sequence[Any]) -> 
             case schema.HttpMcpServer():
                 given[name] = {"url": server.url, "headers": {each.name: each.value for each in server.headers}}
             case _:
-                problems.append(SSE.format(name=name))
+                problems.append(OTHER.format(name=name, type=server.type))
     own = settings.get("mcpServers")
     return {**settings, "mcpServers": {**given, **(own if is_object(own) else {})}}, problems
 

@@ -1,17 +1,20 @@
 """The commands that the user writes as a prompt: `/review`, `/accept`, `/undo` and so on."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acp import schema
 
-from fairlead.acp.review import told
+from fairlead.acp.review import summarize_outcomes
 from fairlead.acp.texts import inline, note, plain
+from fairlead.acp.updates import state_words
 from fairlead.display import count_of, escape_invisible, shorten
 from fairlead.edits.selection import Change
+from fairlead.hosted_agents.updates import Choice
 from fairlead.plan import PlanItem, PlanOp
+from fairlead.plan.verification import Support
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review import decisions, undo
 from fairlead.session.review.checks import run_checks
@@ -66,13 +69,24 @@ def find(prompt: str) -> Given | None:
     return Given(command, (found[2] or "").strip()) if found and command else None
 
 
-def available(found: FoundSkills) -> list[schema.AvailableCommand]:
-    """The commands, and the skills of the user and the workspace that have no command's name."""
-    skills = [skill for skill in found.skills if skill.is_for_user and skill.name not in COMMANDS]
-    return [
+def available(skills: FoundSkills, hosted: Iterable[Choice]) -> list[schema.AvailableCommand]:
+    """The commands, then those of the hosted agent, then the skills of the user and the workspace.
+
+    Of several with one name, the first counts, as it does in a prompt.
+    """
+    found = [
         *(_available(each.name, each.description, each.hint) for each in COMMANDS.values()),
-        *(_available(each.name, each.description or "A skill.", each.hint) for each in skills),
+        *(_available(each.id, each.about or each.name, "") for each in hosted),
+        *(
+            _available(each.name, each.description or "A skill.", each.hint)
+            for each in skills.skills
+            if each.is_for_user
+        ),
     ]
+    by_name = dict[str, schema.AvailableCommand]()
+    for each in found:
+        by_name.setdefault(each.name, each)
+    return [*by_name.values()]
 
 
 def _available(name: str, description: str, hint: str) -> schema.AvailableCommand:
@@ -90,12 +104,12 @@ async def _review(served: "ServedSession", rest: str) -> None:
 
 async def _accept(served: "ServedSession", rest: str) -> None:
     target = _target(served, rest)
-    _tell(served, await served.app.accept(served.session, target, served.session.files.version))
+    _say_outcomes(served, await served.app.accept(served.session, target, served.session.files.version))
 
 
 async def _reject(served: "ServedSession", rest: str) -> None:
     target = _target(served, rest)
-    _tell(served, await decisions.reject(served.session.review, target, served.session.files.version))
+    _say_outcomes(served, await decisions.reject(served.session.review, target, served.session.files.version))
 
 
 def _target(served: "ServedSession", rest: str) -> Target:
@@ -117,16 +131,16 @@ def _target(served: "ServedSession", rest: str) -> Target:
 
 
 async def _undo(served: "ServedSession", _: str) -> None:
-    _tell(served, await undo.undo(served.session.review), "Undone")
+    _say_outcomes(served, await undo.undo(served.session.review), "Undone")
 
 
 async def _redo(served: "ServedSession", _: str) -> None:
-    _tell(served, await undo.redo(served.session.review), "Redone")
+    _say_outcomes(served, await undo.redo(served.session.review), "Redone")
 
 
-def _tell(served: "ServedSession", outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> None:
+def _say_outcomes(served: "ServedSession", outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> None:
     served.session.flush()
-    served.say(note(told(outcomes, done)[1]))
+    served.say(note(summarize_outcomes(outcomes, done)[1]))
 
 
 async def _plan(served: "ServedSession", rest: str) -> schema.StopReason | None:
@@ -135,7 +149,11 @@ async def _plan(served: "ServedSession", rest: str) -> schema.StopReason | None:
     if not items:
         raise RequestRefused(NO_PLAN)
     if not words:
-        lines = [f"{number}. {escape_invisible(item.content)} ({_state(item)})" for number, item in enumerate(items, 1)]
+        supports = session.plan_state().supports
+        lines = [
+            f"{number}. {escape_invisible(item.content)} ({_state(item, supports[item.id])})"
+            for number, item in enumerate(items, 1)
+        ]
         return served.say("\n".join(lines))
     if words == ["start"]:
         return await served.continue_run("plan")
@@ -158,17 +176,19 @@ PLAN_VERBS: dict[str, Callable[[str], PlanOp]] = {
 }
 
 
-def _state(item: PlanItem) -> str:
-    return "on hold" if item.held else item.status.replace("_", " ")
+def _state(item: PlanItem, support: Support) -> str:
+    status = [] if item.held else [item.status.replace("_", " ")]
+    return ", ".join([*status, *state_words(item, support)])
 
 
 def _step(served: "ServedSession", number: str) -> str:
     """The id of the step at this place in the plan, counted from 1."""
     items = served.session.plan.snapshot().items
-    place = int(number.removeprefix("#")) if number.removeprefix("#").isdecimal() else 0
-    if not 1 <= place <= len(items):
+    by_place = {str(place): item.id for place, item in enumerate(items, 1)}
+    item_id = by_place.get(number.removeprefix("#"))
+    if item_id is None:
         raise WrongRequest(f"There is no step {shorten(number)}. The plan has {count_of(len(items), 'step')}.")
-    return items[place - 1].id
+    return item_id
 
 
 async def _check(served: "ServedSession", rest: str) -> None:
@@ -178,26 +198,21 @@ async def _check(served: "ServedSession", rest: str) -> None:
 
 
 async def _rewind(served: "ServedSession", rest: str) -> None:
-    prompts = list(_prompts(served))
-    if not prompts:
+    numbered = {str(number): each for number, each in enumerate(served.session.review.history.checkpoints, 1)}
+    if not numbered:
         raise RequestRefused("There is no prompt to go back to.")
-    numbered = {str(number): prompt for number, prompt in enumerate(prompts, 1)}
     if rest not in numbered:
-        lines = [f"{number}. {shorten(text)}" for number, (_, text) in numbered.items()]
+        lines = [f"{number}. {shorten(each.prompt)}" for number, each in numbered.items()]
         lead = "Write /rewind with the number of the prompt before which you want to continue:"
         return served.say("\n".join([lead, "", *lines]))
-    rewound = await rewind(served.session, numbered[rest][0])
+    rewound = await rewind(served.session, numbered[rest].id)
     served.session.publish()
     served.session.flush()
     kept = [f"{inline(each.path.name)}: {each.message}" for each in rewound.not_undone]
     lead = f"The session is as it was before this prompt: {shorten(rewound.prompt, 200)}"
-    return served.say(note("\n".join([lead, "What is shown above it stays visible.", *kept])))
-
-
-def _prompts(served: "ServedSession") -> Iterator[tuple[int, str]]:
-    """The prompts that the session can be rewound to: their checkpoints and texts."""
-    for checkpoint in served.session.review.history.checkpoints:
-        yield checkpoint.id, checkpoint.prompt
+    return served.say(
+        note("\n".join([lead, "The messages above stay visible, but the agent no longer knows them.", *kept]))
+    )
 
 
 async def _continue(served: "ServedSession", _: str) -> schema.StopReason | None:

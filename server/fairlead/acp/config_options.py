@@ -1,4 +1,4 @@
-"""What the user can choose for a session: the mode, the model, and how much it thinks."""
+"""What the user can choose for a session: the mode, the agent, the model, and how much it thinks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,21 @@ from acp import schema
 from fairlead.acp.texts import plain
 from fairlead.agent.tool import Mode
 from fairlead.app.model_catalog import EndpointModels
+from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.updates import Option as HostedOption
 from fairlead.session.errors import WrongRequest
 from fairlead.session.model_selection import ModelSelection
 from fairlead.skills.agent_file import AgentFile
 
-MODE, MODEL, EFFORT = "mode", "model", "effort"
+MODE, AGENT, MODEL, EFFORT = "mode", "agent", "model", "effort"
+OWN_AGENT = "fairlead"
+"""The value of `AGENT` for Fairlead's own agent."""
+HOSTED_PREFIX = "agent:"
+"""Precedes the id of an option of a hosted agent."""
 AGENT_PREFIX = "agent:"
 Category = Literal["mode", "model", "thought_level"]
+CATEGORIES: Sequence[Category] = ("model", "thought_level")
+"""Those of a hosted agent's options that clients show in the same place as Fairlead's."""
 MODES: dict[Mode, tuple[str, str]] = {
     "agent": ("Agent", "Works on the task. You review its changes before they are written."),
     "ask": ("Ask", "Only reads and answers."),
@@ -35,6 +43,12 @@ class ConfigOptions:
     groups: Sequence[EndpointModels] = ()
     chosen: ModelSelection = field(default_factory=ModelSelection)
     """The model that the next run asks, with what the settings decide."""
+    hosted_agents: Sequence[AgentDefinition] = ()
+    """The agents of other makers that can work in the session."""
+    hosted: str = ""
+    """The name of the one that does the tasks; empty: Fairlead's own agent."""
+    hosted_options: Sequence[HostedOption] = ()
+    """What can be chosen for it, once it has begun to work."""
 
     @property
     def run_mode(self) -> Mode:
@@ -44,6 +58,25 @@ class ConfigOptions:
     def run_agent(self) -> str:
         """The name of the agent in a file that does the next task; empty: none."""
         return self.mode.removeprefix(AGENT_PREFIX) if self.mode.startswith(AGENT_PREFIX) else ""
+
+    @property
+    def run_hosted(self) -> str:
+        """The name of the agent of another maker that does the next task; empty: Fairlead's own, which has modes."""
+        return self.hosted if self.mode == "agent" else ""
+
+    def choose_mode(self, mode: str) -> None:
+        """Chooses a mode. Only Fairlead's own agent has others than `agent`. Raises WrongRequest if there is none."""
+        self.check_mode(mode)
+        self.mode = mode
+        self.hosted = self.run_hosted
+
+    def choose_agent(self, value: str) -> None:
+        """Chooses an agent. A hosted one works only in the mode `agent`. Raises WrongRequest if there is none."""
+        if value not in (OWN_AGENT, *(each.name for each in self.hosted_agents)):
+            raise WrongRequest(f"The option {AGENT} has no value {value}.")
+        self.hosted = "" if value == OWN_AGENT else value
+        if self.hosted:
+            self.mode = "agent"
 
     def check_mode(self, mode: str) -> None:
         """Raises WrongRequest if there is no such mode."""
@@ -57,15 +90,33 @@ class ConfigOptions:
     def options(self) -> list[Any]:
         """The whole state for the client."""
         modes = [_option(each.id, each.name, each.description) for each in self._modes()]
-        found = [_select(MODE, "Mode", "mode", self.mode, modes)]
-        models = self._models()
+        found = [_select(MODE, "Mode", self.mode, modes, "mode")]
+        agents = [_option(OWN_AGENT, "Fairlead"), *(_option(each.name, each.title) for each in self.hosted_agents)]
+        found.append(_select(AGENT, "Agent", self.hosted or OWN_AGENT, agents))
+        return [*found, *(self._of_hosted() if self.hosted else self._of_model())]
+
+    def _of_hosted(self) -> list[Any]:
+        """The options of a hosted agent. Its mode has no category: the session's mode is another one."""
+        return [
+            _select(
+                f"{HOSTED_PREFIX}{each.id}",
+                each.name,
+                each.value,
+                [_option(choice.id, choice.name, choice.about or None) for choice in each.choices],
+                next((known for known in CATEGORIES if known == each.category), None),
+            )
+            for each in self.hosted_options
+        ]
+
+    def _of_model(self) -> list[Any]:
+        found, models = list[Any](), self._models()
         if self.chosen.model:
             values = [_option(value, name) for value, (name, _) in models.items()]
-            found.append(_select(MODEL, "Model", "model", _value(self.chosen.endpoint, self.chosen.model), values))
+            found.append(_select(MODEL, "Model", _value(self.chosen.endpoint, self.chosen.model), values, "model"))
         if efforts := self._efforts():
             values = [_option(DEFAULT_EFFORT, "The model's default"), *(_option(each, each) for each in efforts)]
             current = self.chosen.effort if self.chosen.effort in efforts else DEFAULT_EFFORT
-            found.append(_select(EFFORT, "Effort", "thought_level", current or DEFAULT_EFFORT, values))
+            found.append(_select(EFFORT, "Effort", current or DEFAULT_EFFORT, values, "thought_level"))
         return found
 
     def selection(self, option: str, value: str) -> ModelSelection:
@@ -79,7 +130,7 @@ class ConfigOptions:
         if option == EFFORT and value in (DEFAULT_EFFORT, *self._efforts()):
             effort = "" if value == DEFAULT_EFFORT else value
             return ModelSelection(self.chosen.endpoint, self.chosen.model, effort)
-        known = {MODE, MODEL, EFFORT}
+        known = {MODE, AGENT, MODEL, EFFORT}
         raise WrongRequest(
             f"The option {option} has no value {value}." if option in known else f"There is no option {option}."
         )
@@ -130,10 +181,15 @@ def _value(endpoint: str, model: str) -> str:
 
 
 def _option(value: str, name: str, description: str | None = None) -> schema.SessionConfigSelectOption:
-    return schema.SessionConfigSelectOption(value=value, name=plain(name), description=description)
+    return schema.SessionConfigSelectOption(value=plain(value), name=plain(name), description=description)
 
 
-def _select(id_: str, name: str, category: Category, current: str, options: Sequence[Any]) -> Any:
+def _select(id_: str, name: str, current: str, options: Sequence[Any], category: Category | None = None) -> Any:
     return schema.SessionConfigOptionSelect(
-        type="select", id=id_, name=name, category=category, current_value=current, options=list(options)
+        type="select",
+        id=plain(id_),
+        name=plain(name),
+        category=category,
+        current_value=plain(current),
+        options=[*options],
     )

@@ -80,7 +80,7 @@ class LineTransport:
                 return message
             self._refuse(request_id if has_id else None, INVALID_REQUEST, NOT_A_MESSAGE)
             return None
-        if not isinstance(request_id, int):
+        if not isinstance(request_id, int) or isinstance(request_id, bool):
             log.warning("the client sent an answer with an unknown id")
             return None
         return {**message, "error": _error(message["error"])} if "error" in message else message

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from acp import schema
 
 from fairlead.acp.client import Option
-from fairlead.acp.questions import about, options_for
+from fairlead.acp.questions import describe_request, options_for
 from fairlead.acp.texts import note
 from fairlead.gate.request import ApprovalAnswer, ApprovalRequest, ValueRequest
 from fairlead.workspace.editor import Applied, Buffer, Claims, EditCapabilities, FileEdit
@@ -53,7 +53,7 @@ class AcpEditor:
         return Claims()
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        title, kind, details = about(request)
+        title, kind, details = describe_request(request)
         answer = await self._served.ask(request.call_id, title, kind, details, options_for(request.action))
         match answer:
             case "allow_once" | "allow_session":
@@ -69,7 +69,7 @@ class AcpEditor:
             fields = {ANSWER: schema.StringPropertySchema(title=title, enum=list(options) or None)}
             if options:
                 fields[OTHER] = schema.StringPropertySchema(title="Or in other words")
-            given = await served.client.fill_in(session_id, call_id, question, fields) or {}
+            given = await served.fill_in(call_id, question, fields) or {}
             return given.get(OTHER, "").strip() or given.get(ANSWER, "").strip() or None
         if not options:
             return None
@@ -88,5 +88,5 @@ class AcpEditor:
         field = schema.StringPropertySchema(
             title=request.server, default=request.default or None, enum=list(request.options) or None
         )
-        given = await served.client.fill_in(served.session_id, None, request.question, {ANSWER: field})
+        given = await served.fill_in(None, request.question, {ANSWER: field})
         return given.get(ANSWER, request.default) if given is not None else None

@@ -42,7 +42,7 @@ def options_for(action: Action) -> Sequence[Option]:
     return REJECT, ALLOW, ALLOW_SESSION
 
 
-def about(request: ApprovalRequest) -> tuple[str, schema.ToolKind, str]:
+def describe_request(request: ApprovalRequest) -> tuple[str, schema.ToolKind, str]:
     """The title of a question, the kind of what it is about, and everything that the user must know."""
     action = request.action
     title, kind = _title(action)
@@ -91,4 +91,4 @@ def _where(action: Action) -> str:
 
 
 def _name(text: str) -> str:
-    return escape_to_one_line(text)
+    return inline(escape_to_one_line(text))

@@ -28,7 +28,7 @@ MAX_TRIES = 3
 MAX_QUESTIONS = 20
 """If a turn has changed more files than this, there is one question about all of them."""
 MAX_LISTED = 100
-MAX_TOLD = 10
+MAX_NAMED = 10
 """How many files and reasons the outcome of a decision names."""
 LEFT = "{files} left to review. Write /review to decide, /accept or /reject for all of it."
 KINDS: dict[str, schema.ToolKind] = {"create": "edit", "modify": "edit", "delete": "delete", "rename": "move"}
@@ -50,35 +50,44 @@ class TurnReview:
         await self._observe()
         paths = [path for path in self._paths() if self._is_new(path, before)]
         if len(paths) > MAX_QUESTIONS:
-            await self._all_of(paths)
+            await self._ask_about_all(paths)
         else:
-            await self._each_of(paths)
+            await self._ask_about_files(paths)
 
     async def of_everything(self, *, by_hunk: bool) -> None:
         """Asks about each file that is undecided, or about each change of it."""
         await self._observe()
-        await self._each_of(self._paths(), by_hunk=by_hunk)
+        await self._ask_about_files(self._paths(), by_hunk=by_hunk)
+
+    def has_changed(self, before: Changeset) -> bool:
+        """Whether something else is proposed than before a turn."""
+        return any(self._is_new(path, before) for path in self._paths())
 
     async def _observe(self) -> None:
         await self._session.files.observe_all()
         self._session.publish()
 
-    async def _each_of(self, paths: Sequence[Path], *, by_hunk: bool = False) -> None:
+    async def _ask_about_files(self, paths: Sequence[Path], *, by_hunk: bool = False) -> None:
         """Asks about files one by one. What is not answered stays undecided."""
-        for path in paths:
-            for _ in range(MAX_TRIES):
-                proposal = self._session.files.proposal(path)
-                if proposal is None:
-                    break
-                try:
-                    await (self._by_hunk(proposal) if by_hunk and proposal.hunks else self._whole(proposal))
-                except Stale:
-                    continue
-                break
-        if paths:
-            self._say_left()
+        try:
+            for path in paths:
+                await self._ask_about_file(path, by_hunk=by_hunk)
+        finally:  # the client may cancel the questions
+            if paths:
+                self.say_left()
 
-    async def _all_of(self, paths: Sequence[Path]) -> None:
+    async def _ask_about_file(self, path: Path, *, by_hunk: bool) -> None:
+        """Asks about a file, again if its proposal has changed meanwhile."""
+        for _ in range(MAX_TRIES):
+            proposal = self._session.files.proposal(path)
+            if proposal is None:
+                return
+            with contextlib.suppress(Stale):
+                ask = self._ask_about_hunks if by_hunk and proposal.hunks else self._ask_about_whole
+                await ask(proposal)
+                return
+
+    async def _ask_about_all(self, paths: Sequence[Path]) -> None:
         """Asks once about many files."""
         proposals = [each for path in paths if (each := self._session.files.proposal(path)) is not None]
         version = self._session.files.version
@@ -103,9 +112,10 @@ class TurnReview:
         target = Target(tuple(Change(each.path) for each in proposals))
         with contextlib.suppress(Stale):  # it is said, and the files stay undecided
             await self._decide(call, answer, target, target, version, overwrite=False)
-        self._say_left()
+        self.say_left()
 
-    def _say_left(self) -> None:
+    def say_left(self) -> None:
+        """Says how many files are left to review, if there are any."""
         left = len(self._session.files.changes)
         if left:
             self._say(LEFT.format(files=count_of(left, "file")))
@@ -130,11 +140,11 @@ class TurnReview:
         found = [changes.files[path] for path in changes.in_first_order]
         return [Path(proposal.path) for proposal in sorted(found, key=place)]
 
-    async def _whole(self, proposal: Proposal) -> None:
+    async def _ask_about_whole(self, proposal: Proposal) -> None:
         """Asks about a file."""
-        version, name = self._session.files.version, self._name(proposal.path)
+        version, name = self._session.files.version, inline(self._name(proposal.path))
         diff, words = diff_of(proposal), in_words(proposal, self._session.roots)
-        more, more_target = self._more(proposal)
+        more, more_target = self._wider_target(proposal)
         options = [
             Option(LEAVE, "Decide later", "reject_once"),
             Option(ACCEPT, "Replace mine" if proposal.in_conflict else "Accept", "allow_once"),
@@ -147,7 +157,7 @@ class TurnReview:
         target = Target((Change(proposal.path),))
         await self._decide(call, answer, target, more_target, version, overwrite=proposal.in_conflict)
 
-    def _more(self, proposal: Proposal) -> tuple[str, Target]:
+    def _wider_target(self, proposal: Proposal) -> tuple[str, Target]:
         """What else can be accepted at once: the proposals of the file's step, else all; empty if there is nothing."""
         changes = self._session.files.changes
         for item in self._session.plan.snapshot().items:
@@ -157,11 +167,11 @@ class TurnReview:
                 return f"Accept all of {step}", Target(item_id=item.id)
         return (f"Accept all {len(changes)} files" if len(changes) > 1 else ""), Target()
 
-    async def _by_hunk(self, proposal: Proposal) -> None:
+    async def _ask_about_hunks(self, proposal: Proposal) -> None:
         """Asks about each change of a file that is still proposed when its turn comes."""
         path, asked = Path(proposal.path), set[str]()
         if proposal.decided_as_whole:
-            return await self._whole(proposal)
+            return await self._ask_about_whole(proposal)
         total = len(proposal.hunks)
         while (now := self._session.files.proposal(path)) is not None:
             hunk = next((each for each in now.hunks if each.id not in asked), None)
@@ -180,7 +190,7 @@ class TurnReview:
             Option(ACCEPT, "Replace mine" if conflict else "Accept", "allow_once"),
             Option(REJECT, "Keep mine" if conflict else "Reject", "reject_always"),
         ]
-        title = f"Review {self._name(proposal.path)}, change {number} (+{len(hunk.new)} -{len(hunk.old)})"
+        title = f"Review {inline(self._name(proposal.path))}, change {number} (+{len(hunk.new)} -{len(hunk.old)})"
         line = hunk.position.new_start
         call = self._announce(title, "edit", proposal, [diff] if diff else [], words, line)
         answer = await self._client.choose(self._session.id, call, options)
@@ -217,7 +227,7 @@ class TurnReview:
             raise
         except RequestRefused as error:
             return self._show(call, "failed", str(error))
-        status, text = told(outcomes)
+        status, text = summarize_outcomes(outcomes)
         return self._show(call, status, text)
 
     def _announce(
@@ -265,7 +275,7 @@ def _counts(proposal: Proposal) -> str:
     return f"+{sum(len(hunk.new) for hunk in proposal.hunks)} -{sum(len(hunk.old) for hunk in proposal.hunks)}"
 
 
-def told(outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> tuple[schema.ToolCallStatus, str]:
+def summarize_outcomes(outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> tuple[schema.ToolCallStatus, str]:
     """Whether a decision succeeded, and what the user reads about it. `done` is the word for what was applied."""
     counts = {"applied": done, "rejected": "Rejected", "conflict": "In conflict", "failed": "Not done"}
     words: list[str] = []
@@ -273,9 +283,9 @@ def told(outcomes: Sequence[HunkOutcome], done: str = "Accepted") -> tuple[schem
         named = [outcome for outcome in outcomes if outcome.outcome == result]
         if named:
             files = list(dict.fromkeys(inline(escape_to_one_line(outcome.path.name)) for outcome in named))
-            more = [f"and {count_of(len(files) - MAX_TOLD, 'more file')}"] if len(files) > MAX_TOLD else []
-            reasons = list(dict.fromkeys(outcome.message for outcome in named if outcome.message))[:MAX_TOLD]
-            shown = ", ".join([*files[:MAX_TOLD], *more])
+            more = [f"and {count_of(len(files) - MAX_NAMED, 'more file')}"] if len(files) > MAX_NAMED else []
+            reasons = list(dict.fromkeys(outcome.message for outcome in named if outcome.message))[:MAX_NAMED]
+            shown = ", ".join([*files[:MAX_NAMED], *more])
             words.append(f"{word}: {shown}. {' '.join(map(escape_invisible, reasons))}".strip())
     is_done = all(outcome.outcome in ("applied", "rejected") for outcome in outcomes)
     return ("completed" if is_done else "failed"), "\n\n".join(words) or "There was nothing to decide."

@@ -15,15 +15,16 @@ from fairlead.app.streams import StdioFrames, StdoutWriter, take_stdin, take_std
 log = logging.getLogger(__name__)
 
 
-async def serve(settings: Mapping[str, Any], storage: Path) -> int:
+async def serve(settings: Mapping[str, Any], storage: Path, agent_name: str = "") -> int:
     """Serves one client over stdio until it disconnects. Returns the exit code for the process.
 
     Args:
-        settings, storage: as for `AcpAgent`.
+        settings, storage, agent_name: as for `AcpAgent`.
     """
     configure_log(os.environ.get("FAIRLEAD_LOG", ""))
     lines = StdioFrames(take_stdin(), read_line, asyncio.get_running_loop())
-    agent = AcpAgent(settings, storage, LineTransport(lines, StdoutWriter(take_stdout(), lines.end)))
+    transport = LineTransport(lines, StdoutWriter(take_stdout(), lines.end))
+    agent = AcpAgent(settings, storage, transport, agent_name)
     await agent.connection.main_loop()
     closing = asyncio.ensure_future(agent.close())
     await asyncio.wait({closing}, timeout=CLOSE_SECONDS)

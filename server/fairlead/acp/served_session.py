@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,21 +11,21 @@ from typing import Any
 from acp import schema
 
 from fairlead.acp import commands
-from fairlead.acp.client import Client, Option, Update, text_content, to_json
+from fairlead.acp.choices import Choices
+from fairlead.acp.client import Client, Option, Update, text_content
 from fairlead.acp.client_servers import with_client_servers
-from fairlead.acp.config_options import AGENT_PREFIX, MODE, ConfigOptions
 from fairlead.acp.ports import AcpEditor, NoBuffers
 from fairlead.acp.prompt_content import ReadPrompt, read_prompt
 from fairlead.acp.review import TurnReview
 from fairlead.acp.texts import note, plain
+from fairlead.acp.turns import RunFailed, Turns
 from fairlead.acp.updates import Updates, agent_text
-from fairlead.agent.errors import ModelError
 from fairlead.agent.events import StopReason
 from fairlead.app.app import App, Start
 from fairlead.app.sign_in_file import SIGN_INS, SignInFile
 from fairlead.display import escape_invisible
 from fairlead.sentences import english
-from fairlead.session.errors import RequestRefused, WrongRequest
+from fairlead.session.errors import RequestRefused
 from fairlead.session.events import SessionEvent
 from fairlead.session.evidence.spending import total
 from fairlead.session.report.listing import Row
@@ -34,7 +35,8 @@ from fairlead.session.session import Session
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import SavingChanged
 
-BUSY = "Fairlead already works on a prompt of this session. Wait until it has ended, or cancel it."
+log = logging.getLogger(__name__)
+
 START_PLAN = "Start the work on this plan?"
 STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "end_turn": "end_turn",
@@ -44,17 +46,10 @@ STOP_REASONS: dict[StopReason, schema.StopReason] = {
     "loop": "max_turn_requests",
     "refusal": "refusal",
     "hook": "end_turn",
-    "cancelled": "cancelled",
+    # by an agent of another maker, as some do after a rejection: the protocol's word is for a cancel of the client
+    "cancelled": "end_turn",
 }
 """Those of the protocol. A run that ended with an error is answered with an error."""
-
-
-class RunFailed(Exception):
-    """The model did not answer. The message is for the user."""
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(error.message)
-        self.kind = error.kind
 
 
 @dataclass(frozen=True)
@@ -65,10 +60,10 @@ class Place:
     """The folders of the workspace. Commands start in the first one."""
     settings: Mapping[str, Any]
     """The user's settings, by their names without the prefix `fairlead.`."""
-    servers: Sequence[Any] = ()
+    servers: Sequence[Any]
     """The tool servers that the client passes."""
-    storage: Path | None = None
-    """The folder of the saved sessions; None: they are not saved."""
+    storage: Path
+    """The folder of the saved sessions."""
 
 
 class ServedSession:
@@ -82,11 +77,9 @@ class ServedSession:
         self._has_begun = False
         self._warnings: list[str] = []
         self._title = ""
-        self._turn: asyncio.Task[schema.StopReason] | None = None
-        self._is_cancelled = False
+        self._turns = Turns()
         self._numbers = itertools.count(1)
         self._background: set[asyncio.Task[None]] = set()
-        self.config = ConfigOptions()
         self.updates = Updates(lambda: self.app.context.roots, self._cost, self._send)
         start = Start(
             [(folder, "") for folder in place.folders],
@@ -98,12 +91,12 @@ class ServedSession:
         settings, problems = with_client_servers(place.settings, place.servers)
         warning = self.app.use_settings(settings)
         self._warnings += [*filter(None, [warning]), *problems]
-        if place.storage is not None:
-            sign_ins = SignInFile(place.storage / SIGN_INS)
-            self.app.use_secrets(sign_ins.read())
-            self.app.context.server_secrets.on_change = sign_ins.change
+        sign_ins = SignInFile(place.storage / SIGN_INS)
+        self.app.use_secrets(sign_ins.read())
+        self.app.context.server_secrets.on_change = sign_ins.change
         self.app.prepare()
         self._session: Session | None = None
+        self._choices: Choices | None = None
 
     @property
     def session(self) -> Session:
@@ -112,19 +105,34 @@ class ServedSession:
         return self._session
 
     @property
+    def choices(self) -> Choices:
+        """What the user has chosen. It is there from when the session is."""
+        assert self._choices is not None
+        return self._choices
+
+    @property
     def session_id(self) -> str:
         return self.session.id
 
-    async def create(self) -> None:
-        """Creates the session. Raises RequestRefused if the workspace cannot be used."""
-        self._session = self.app.sessions.create()
-        await self._read_choices()
+    async def create(self, agent_name: str) -> None:
+        """Creates the session.
+
+        Args:
+            agent_name: the agent of another maker that works in it; empty: Fairlead's own.
+
+        Raises:
+            RequestRefused: the workspace cannot be used.
+            WrongRequest: there is no such agent.
+        """
+        await self._use(self.app.sessions.create())
+        if agent_name:
+            self.choices.config.choose_agent(agent_name)
 
     async def fork(self, state: SessionState) -> None:
         """Creates the session as another one is now. Raises RequestRefused if the workspace cannot be used."""
-        self._session = session = self.app.sessions.create(f"{state.title} (fork)")
+        session = self.app.sessions.create(f"{state.title} (fork)")
         await session.adopt(forked(state))
-        await self._read_choices()
+        await self._use(session)
 
     async def open(self, session_id: str) -> None:
         """Opens a saved session, after comparing its proposals with the files.
@@ -133,16 +141,16 @@ class ServedSession:
             WrongRequest, RequestRefused: as `Sessions.get`.
         """
         await self.app.sessions.rows_when_loaded()
-        self._session = session = await self.app.sessions.get(session_id)
+        session = await self.app.sessions.get(session_id)
         # a client that resumes still shows the questions of the earlier process
         self._numbers = itertools.count(session.journal_writer.events + 1)
         await session.files.observe_all()
         session.publish()
-        agent = session.runs.agent
-        self.config.mode = f"{AGENT_PREFIX}{agent}" if agent else session.runs.mode
-        await self._read_choices()
-        if self.config.run_agent not in {"", *(each.name for each in self.config.agents)}:
-            self.config.mode = "agent"
+        await self._use(session)
+
+    async def _use(self, session: Session) -> None:
+        self._session, self._choices = session, Choices(self.app, session, self._send)
+        await self._choices.read()
 
     def replay(self) -> None:
         """Sends the conversation and the plan of an opened session."""
@@ -155,56 +163,64 @@ class ServedSession:
         """Sends what the client does not know yet, and from now on everything. Call it after the answer was sent."""
         self._has_begun = True
         self.updates([self.session.plan_state(), self.session.edits()])
-        self._send_commands()
+        self.choices.send_commands()
+        self.reviewer.say_left()
         for warning in self._warnings:
             self.show_warning(warning)
         self._warnings.clear()
-        if not self.session.settings.replay:
-            self._add_background(self._list_models())
-
-    def answer_fields(self) -> dict[str, Any]:
-        """What the answer to a request for this session contains."""
-        return {"modes": to_json(self.config.mode_state()), "configOptions": self.config_options()}
-
-    def config_options(self) -> list[dict[str, Any]]:
-        return [to_json(option) for option in self.config.options()]
+        self._add_background(self.choices.list_models())
 
     async def prompt(self, blocks: Sequence[Any]) -> schema.StopReason:
-        """Works on a prompt, then asks the user about the proposals.
+        """Works on a prompt, then asks the user about the proposals. Returns how the turn ends.
+
+        During a run, a message without attachments reaches the run, whose turn then answers this prompt too. Any other
+        prompt waits until the turns before it have ended.
 
         Raises:
             WrongRequest: the prompt cannot be used.
             RequestRefused: it cannot be worked on now.
             RunFailed: the model did not answer.
         """
-        if self._turn is not None:
-            raise RequestRefused(BUSY)
         read = read_prompt(blocks, self.app.context.roots)
-        self._is_cancelled = False
-        self._turn = turn = asyncio.ensure_future(self._work(read))
+        turn = self._turns.only if self._steered(read) else self._turns.add(lambda: self._work(read))
+        assert turn is not None
         try:
-            return await turn
-        except (asyncio.CancelledError, RequestRefused, WrongRequest, RunFailed):
-            if not self._is_cancelled:
-                raise
-            return "cancelled"
+            return await turn.end()
         finally:
-            self._turn = None
             self.session.flush()
 
+    def steer(self, blocks: Sequence[Any]) -> bool:
+        """Sends a message to the run. Returns whether the run will read it; if not, it must be sent as a prompt.
+
+        Raises:
+            WrongRequest: the message cannot be used.
+        """
+        return self._steered(read_prompt(blocks, self.app.context.roots))
+
+    def _steered(self, read: ReadPrompt) -> bool:
+        """Sends a message to the run, if there is one that can take it. Returns whether it did."""
+        if self._turns.only is None or read.items or commands.find(read.text) is not None:
+            return False
+        try:
+            self.session.steer(read.text)
+        except RequestRefused:  # the run has not begun, or has ended and the user is asked about the proposals
+            return False
+        return True
+
     def cancel(self) -> None:
-        """Stops the turn and the background commands, if there are any."""
-        self._is_cancelled = self._turn is not None
+        """Stops the turn, those that wait, and the background commands, if there are any."""
         self.session.cancel()
-        if self._turn is not None:
-            self._turn.cancel()
+        self._turns.cancel()
 
     async def _work(self, prompt: ReadPrompt) -> schema.StopReason:
         command = commands.find(prompt.text)
         if command is not None:
             return await command.run(self) or "end_turn"
-        mode, agent = self.config.run_mode, self.config.run_agent
-        return await self.run(RunTask(prompt.text, prompt.items, mode=mode, agent=agent))
+        config = self.choices.config
+        task = RunTask(
+            prompt.text, prompt.items, mode=config.run_mode, agent=config.run_agent, hosted=config.run_hosted
+        )
+        return await self.run(task)
 
     async def run(self, task: RunTask) -> schema.StopReason:
         """Runs a task. At the end, asks about the plan or the proposals.
@@ -217,12 +233,15 @@ class ServedSession:
         before = self.session.files.changes
         outcome, record = await self.app.run(self.session, task)
         self.session.flush()
-        if self._is_cancelled or outcome.stop_reason == "cancelled":
+        self.choices.send_commands()
+        self.choices.send_options()
+        if self._turns.is_cancelled or outcome.error is not None:
+            if self.reviewer.has_changed(before):
+                self.reviewer.say_left()
+            if outcome.error is not None:
+                raise RunFailed(outcome.error)
             return "cancelled"
-        if outcome.error is not None:
-            raise RunFailed(outcome.error)
         self.updates.show_end(outcome.stop_reason, outcome.message, english(record))
-        self._send_commands()
         is_planned = self.session.runs.mode == "plan" and self.session.plan.snapshot().awaits_approval
         if is_planned and outcome.stop_reason == "end_turn":
             return await self.approve_plan()
@@ -232,10 +251,14 @@ class ServedSession:
 
     async def continue_run(self, what: Continuation) -> schema.StopReason:
         """Continues a run that did not finish, or starts the work on the plan. Raises as `run`."""
-        mode, agent = (None, None) if what == "paused" else ("agent", self.config.run_agent)
-        if what == "plan" and self.config.run_mode != "agent":
-            self.set_mode("agent")
-        return await self.run(RunTask(CONTINUATION_PROMPTS[what], mode=mode, continues=what, agent=agent))
+        prompt = CONTINUATION_PROMPTS[what]
+        if what == "paused":
+            return await self.run(RunTask(prompt, mode=None, continues=what, agent=None, hosted=None))
+        config = self.choices.config
+        if config.run_mode != "agent":
+            self.choices.set_mode("agent")
+        task = RunTask(prompt, mode="agent", continues=what, agent=config.run_agent, hosted=config.run_hosted)
+        return await self.run(task)
 
     async def approve_plan(self) -> schema.StopReason:
         """Asks whether the work on the plan starts, and starts it if the user wants that. Raises as `run`."""
@@ -274,58 +297,23 @@ class ServedSession:
         if not is_known:
             self.client.begin_call(self.session_id, call)
         answer = await self.client.choose(self.session_id, call, options)
-        if not is_known:
-            is_yes = next((each.kind.startswith("allow") for each in options if each.id == answer), False)
-            done = schema.ToolCallProgress(
-                session_update="tool_call_update",
-                tool_call_id=call.tool_call_id,
-                status="completed" if is_yes else "failed",
-            )
-            self._send(done)
+        if is_known:
+            self.updates.restore_title(call.tool_call_id)
+            return answer
+        is_yes = next((each.kind.startswith("allow") for each in options if each.id == answer), False)
+        status = "completed" if is_yes else "failed"
+        self._send(
+            schema.ToolCallProgress(session_update="tool_call_update", tool_call_id=call.tool_call_id, status=status)
+        )
         return answer
 
-    def set_mode(self, mode: str) -> None:
-        """Chooses the mode of the next run, and tells the client. Raises WrongRequest if there is no such mode."""
-        self.config.check_mode(mode)
-        if mode == self.config.mode:
-            return
-        self.config.mode = mode
-        self._send(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
-        self._send_options()
-
-    def set_option(self, option: str, value: str) -> None:
-        """Chooses the value of an option. Raises WrongRequest if there is no such option or value."""
-        if option == MODE:
-            return self.set_mode(value)
-        selection = self.config.selection(option, value)
-        self.app.check_selection(selection)
-        self.session.select_model(selection)
-        self.config.chosen = self.session.model
-        return None
-
-    async def _read_choices(self) -> None:
-        self.config.agents = (await self.session.skills.update()).agents
-        if not self.session.settings.replay:  # a recording has no model to choose
-            self.config.chosen = self.session.model
-            self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=())
-
-    async def _list_models(self) -> None:
-        """Asks the server of the chosen model which models it has."""
-        before = self.config_options()
-        endpoint = self.config.chosen.endpoint
-        self.config.groups = await self.app.list_models(self.session_id, refresh=False, ask=[endpoint])
-        self.config.chosen = self.session.model
-        if self.config_options() != before:
-            self._send_options()
-
-    def _send_options(self) -> None:
-        options = self.config.options()
-        self._send(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=options))
-
-    def _send_commands(self) -> None:
-        """Sends the commands, which a run may have changed: it reads the skills again."""
-        found = commands.available(self.session.skills.found)
-        self._send(schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=found))
+    async def fill_in(
+        self, call_id: str | None, message: str, fields: Mapping[str, schema.StringPropertySchema]
+    ) -> Mapping[str, str] | None:
+        """Shows a form to the user, after everything that has happened before. As `Client.fill_in`."""
+        self.session.flush()
+        shown = call_id if call_id is not None and self.updates.is_announced(call_id) else None
+        return await self.client.fill_in(self.session_id, shown, message, fields)
 
     def say(self, text: str) -> None:
         """Adds a text to the conversation that the client shows."""
@@ -364,16 +352,26 @@ class ServedSession:
     def _add_background(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._end_background)
+
+    def _end_background(self, task: "asyncio.Task[None]") -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a task of a session failed", exc_info=error)
+
+    async def begin_again(self) -> None:
+        """Ends the turn, if there is one. Call it before a client that has restarted its view gets the session."""
+        self.cancel()
+        await self._turns.wait_for_end()
+        self.updates.forget_plan()
 
     async def close(self) -> None:
         """Stops everything and saves the session, so that another process can open it. A run counts as interrupted."""
         for task in self._background:
             task.cancel()
         self.app.prepare_exit()
+        self._turns.cancel()
         await self.app.close()
-        if self._turn is not None:
-            self._turn.cancel()
-            await asyncio.wait({self._turn})
+        await self._turns.wait_for_end()
         self.app.sessions.close_journals()
         self.app.sessions.release_journals()

@@ -6,7 +6,7 @@ from typing import Any
 from acp import schema
 
 from fairlead.acp.client import Update, text_block, text_content
-from fairlead.acp.diffs import diff_of
+from fairlead.acp.diffs import diff_of, diff_of_hunks
 from fairlead.acp.texts import MAX_OUTPUT, inline, note, output, plain
 from fairlead.agent.events import (
     CheckFinished,
@@ -14,6 +14,7 @@ from fairlead.agent.events import (
     CommandStarted,
     Compacted,
     Retry,
+    Steered,
     Text,
     Thinking,
     ToolFinished,
@@ -22,14 +23,15 @@ from fairlead.agent.events import (
     ToolStarted,
     UsageReported,
 )
-from fairlead.display import escape_invisible, shorten
+from fairlead.display import end_sentence, escape_invisible, shorten
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanItem
 from fairlead.plan.verification import Support
 from fairlead.sentences import Sentence, english
 from fairlead.session.conversation import Continued, Ended, Entry, Prompted
-from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, joined_deltas
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged, joined_deltas
 from fairlead.tool_servers.results import without_tags
+from fairlead.tool_servers.status import ServerStatus
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots
 
@@ -82,6 +84,8 @@ class Updates:
         self._outputs: dict[str, str] = {}
         """The end of the output of each call that has some."""
         self._plan: list[schema.PlanEntry] = []
+        self._failures = set[str]()
+        """What the user has read about tool servers that do not work."""
         self.last_text = ""
         """The model's text since its last call or the user's last prompt."""
         self._has_said = False
@@ -94,10 +98,13 @@ class Updates:
     def replay(self, entries: Iterable[Entry]) -> None:
         """Sends a saved conversation."""
         self.is_replay = True
+        self.forget_plan()
         for entry in entries:
             match entry.shown:
                 case Prompted(said):
                     self.begin_turn()
+                    self._send(user_text(said))
+                case Steered(said):
                     self._send(user_text(said))
                 case Continued():
                     self.begin_turn()
@@ -110,6 +117,10 @@ class Updates:
             self._finish(call_id, "failed", "")
         self.is_replay = False
 
+    def forget_plan(self) -> None:
+        """Call it if the client no longer knows the plan."""
+        self._plan = []
+
     def begin_turn(self) -> None:
         """Call it before a run."""
         self.last_text, self._has_said = "", False
@@ -118,9 +129,15 @@ class Updates:
         """Whether a call was sent, so that a question can be about it."""
         return call_id in self._announced
 
+    def restore_title(self, call_id: str) -> None:
+        """Call it after a question about a call: some clients show the title of the question from then on."""
+        if (call := self._calls.get(call_id)) is not None:
+            self._progress(call_id, title=_title(call))
+
     def show_end(self, stop_reason: str, message: str, record: str) -> None:
         """Sends what the user should know about the end of a run, apart from the model's last text."""
-        hint = "" if stop_reason in ("end_turn", "cancelled") else message.removeprefix(self.last_text.strip()).strip()
+        is_known = stop_reason == "end_turn" or (stop_reason == "cancelled" and self.is_replay)  # the user stopped it
+        hint = "" if is_known else message.removeprefix(self.last_text.strip()).strip()
         if hint:
             self._send(agent_text(note(hint)))
         if record:
@@ -163,6 +180,8 @@ class Updates:
                 self._send(agent_text(note(text)))
             case Compacted(text):
                 self._send(agent_text(note(text)))
+            case ToolServersChanged(statuses):
+                self._show_failures(statuses)
             case _:
                 pass
 
@@ -182,7 +201,7 @@ class Updates:
             schema.ToolCallStart(
                 session_update="tool_call",
                 tool_call_id=event.call_id,
-                title=plain(escape_invisible(event.title)),
+                title=_title(event),
                 kind=KINDS[event.kind],
                 # some clients hide the question about a call that is in progress already
                 status="pending",
@@ -222,7 +241,10 @@ class Updates:
         self._outputs.pop(shown, None)
         run, without = event.run, event.run.without_changes is not None
         how = f"exit code {run.exit_code}" if run.exit_code is not None else event.ended
-        name = "Check without the changes:" if without else "Check"
+        name = "Check"
+        if without:
+            name = "Check without the changes:"
+            how += ", so it needs them" if run.exit_code else ""
         title = plain(f"{name} {inline(shorten(run.command, 120))} ({how})")
         # without the changes, it should fail, which proves that they are needed
         self._progress(shown, status="completed" if run.exit_code == 0 or without else "failed", title=title)
@@ -243,15 +265,21 @@ class Updates:
         if not self.is_replay and status == "completed":
             named = [location.path for location in locations] if call.kind in ("edit", "delete", "move") else []
             changed = list(dict.fromkeys([*named, *paths]))[:MAX_FILES]
-            content += [diff for path in changed if (diff := self._diff(path)) is not None]
+            content += [diff for path in changed if (diff := self._diff(path, call_id)) is not None]
             known = {location.path for location in locations}
             locations += [schema.ToolCallLocation(path=plain(path)) for path in changed if path not in known]
         self._progress(call_id, status=status, content=content or None, locations=locations or None)
 
-    def _diff(self, path: str) -> schema.FileEditToolCallContent | None:
-        """All that is proposed for a file, compared with the disk; None if no diff can show it."""
+    def _diff(self, path: str, call_id: str) -> schema.FileEditToolCallContent | None:
+        """What a call proposes for a file, compared with the disk; None if no diff can show it.
+
+        If the file can only be decided on as a whole, that is all that is proposed for it.
+        """
         proposal = self._changes.for_target(path) or self._changes.get(path)
-        return diff_of(proposal) if proposal is not None else None
+        if proposal is None or proposal.decided_as_whole:
+            return diff_of(proposal) if proposal is not None else None
+        own = [hunk.id for hunk in proposal.hunks if call_id in proposal.call_ids(hunk)]
+        return diff_of_hunks(proposal, own) if own else None
 
     def _progress(self, call_id: str, **fields: Any) -> None:
         given = {name: value for name, value in fields.items() if value is not None}
@@ -274,6 +302,17 @@ class Updates:
             self._plan = entries
             self._send(schema.AgentPlanUpdate(session_update="plan", entries=entries))
 
+    def _show_failures(self, statuses: Sequence[ServerStatus]) -> None:
+        """Says once which tool servers do not work, as the protocol has no place for that."""
+        failed = {
+            f"The tool server {inline(each.definition.name)} does not work: {end_sentence(each.problem)}"
+            for each in statuses
+            if each.state in ("failed", "signIn")
+        }
+        for text in sorted(failed - self._failures):
+            self._send(agent_text(note(escape_invisible(text))))
+        self._failures |= failed
+
     def _show_usage(self, event: UsageReported) -> None:
         """A client needs the size of the window, so nothing is sent if it is unknown."""
         if event.limit is None:
@@ -289,6 +328,19 @@ class Updates:
         )
 
 
+def _title(call: ToolStarted) -> str:
+    """The title of a call. Names and commands in it are code, because clients show titles as Markdown.
+
+    An agent of another maker names its calls by their titles, which may be Markdown already.
+    """
+    if call.shown:
+        sentence, *values = call.shown
+        return plain(Sentence(sentence, *(inline(escape_invisible(value)) for value in values)))
+    title = escape_invisible(call.title)
+    is_markdown = call.name == call.title and "`" in title
+    return plain(inline(title) if call.kind == "execute" and not is_markdown else title)
+
+
 def agent_text(text: str) -> schema.AgentMessageChunk:
     return schema.AgentMessageChunk(session_update="agent_message_chunk", content=text_block(text))
 
@@ -297,11 +349,17 @@ def user_text(text: str) -> schema.UserMessageChunk:
     return schema.UserMessageChunk(session_update="user_message_chunk", content=text_block(text))
 
 
-def _entry(item: PlanItem, support: Support) -> schema.PlanEntry:
-    """A step with what the protocol has no field for: whether the user holds it, and what supports it."""
+def state_words(item: PlanItem, support: Support) -> list[str]:
+    """Whether the user holds a step, and what supports it."""
     words = ["on hold"] if item.held else []
     if (template := SUPPORTS.get(support.status)) is not None:
         words.append(template.format(command=inline(shorten(support.command))))
+    return words
+
+
+def _entry(item: PlanItem, support: Support) -> schema.PlanEntry:
+    """A step with what the protocol has no field for."""
+    words = state_words(item, support)
     suffix = f" ({', '.join(words)})" if words else ""
     return schema.PlanEntry(
         content=plain(escape_invisible(item.content) + suffix), priority="medium", status=item.status

@@ -13,6 +13,7 @@ from fairlead.cli.client import StartServer
 from fairlead.cli.config import with_options
 from fairlead.cli.view.terminal import Terminal
 from fairlead.display import escape_to_one_line
+from fairlead.hosted_agents.read_definitions import with_presets
 
 NO_SDK = (
     "The package “agent-client-protocol” is not installed, which `fairlead acp` needs. Install it: "
@@ -48,6 +49,8 @@ async def run_acp(arguments: Sequence[str], _: Terminal, __: StartServer) -> int
     parser.add_argument("--endpoint", metavar="NAME", default="", help="the endpoint that serves the model")
     about = "a command that must pass before a step that changed files is completed; can be given several times"
     parser.add_argument("--check", metavar="COMMAND", action="append", default=[], help=about)
+    about = "the agent of another maker that works, such as claude, unless you choose another one"
+    parser.add_argument("--agent", metavar="NAME", default="", help=about)
     about = "the folder of the saved sessions, such as that of VS Code (default: that of the terminal)"
     parser.add_argument("--storage", metavar="DIR", help=about)
     add_config(parser)
@@ -63,11 +66,14 @@ async def run_acp(arguments: Sequence[str], _: Terminal, __: StartServer) -> int
         "checks": given.check,
     }
     settings = with_options(config, {name: value for name, value in options.items() if value})
-    if problems := read_settings(settings)[1]:
+    read, problems = read_settings(settings)
+    if problems:
         print(escape_to_one_line(ignored_values(problems)), file=sys.stderr)
+    if given.agent and given.agent not in (names := with_presets(read.agents)):
+        parser.error(f"there is no agent {given.agent!r} (choose from {', '.join(names)})")
     if sys.stdin.isatty():
         print(FOR_EDITORS, file=sys.stderr)
     storage = path_of(given.storage).absolute() if given.storage else state_folder() / "terminal"
     from fairlead.acp.serve import serve  # noqa: PLC0415  needs the SDK
 
-    return await serve(settings[SECTION], storage)
+    return await serve(settings[SECTION], storage, given.agent)

@@ -92,8 +92,9 @@ def forked(state: SessionState) -> SessionState:
     """The state of a session, for a new session that continues from there."""
     # none of the original's decisions can be undone there
     checkpoints = tuple(replace(each, decisions=0) for each in state.checkpoints)
+    hosted = replace(state.hosted, sessions={})  # the sessions of agents go on in the original
     # the earlier requests are counted in the original
-    return replace(state, decisions=DecisionLog(), checkpoints=checkpoints, spent={})
+    return replace(state, decisions=DecisionLog(), checkpoints=checkpoints, spent={}, hosted=hosted)
 
 
 def _checkpoint(session: Session, checkpoint_id: int) -> Checkpoint:

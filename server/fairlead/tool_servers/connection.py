@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import json
 import logging
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ Transport = Callable[[], "AbstractAsyncContextManager[TransportStreams]"]
 _Each = TypeVar("_Each")
 
 
+_importing = threading.Lock()
 NOT_INSTALLED = "the packages for tool servers are not installed; install fairlead[mcp]"
 
 
@@ -66,8 +68,12 @@ async def load_sdk() -> None:
 
 
 def _import_sdk() -> None:
-    importlib.invalidate_caches()  # it may have been installed since the server started
-    importlib.import_module("mcp")
+    with _importing:  # several servers start at once, and two threads must not clear the caches of importlib
+        try:
+            importlib.import_module("mcp")
+        except ModuleNotFoundError:
+            importlib.invalidate_caches()  # it may have been installed since the server started
+            importlib.import_module("mcp")
 
 
 class ToolRefused(Exception):

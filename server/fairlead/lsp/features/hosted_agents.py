@@ -2,8 +2,9 @@
 
 import asyncio
 
+from fairlead.app.agent_options import set_agent_option
 from fairlead.errors import ToolError
-from fairlead.hosted_agents.agents import OWN_AGENT, AgentError, HostedAgents
+from fairlead.hosted_agents.agents import OWN_AGENT, HostedAgents
 from fairlead.hosted_agents.definition import AgentDefinition
 from fairlead.hosted_agents.starting import AgentsContext, find_program, install_packages, sign_in_of
 from fairlead.hosted_agents.updates import Choice, Option
@@ -35,11 +36,7 @@ async def install_agent(server: AgentServer, params: InstallAgentParams) -> Host
 async def set_option(server: AgentServer, params: AgentOptionParams) -> HostedAgentsWire:
     """`agent/hosted/option`: sets an option of the agent that runs in a session."""
     session = await server.sessions.get(params["sessionId"])
-    try:
-        await session.hosted.set_option(params["option"], params["value"])
-    except AgentError as error:
-        raise RequestRefused(str(error)) from error
-    session.publish()
+    await set_agent_option(session, params["option"], params["value"])
     return await _agents(server, session.hosted)
 
 

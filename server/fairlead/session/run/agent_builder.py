@@ -39,7 +39,7 @@ from fairlead.session.hooks.session_hooks import BeforePrompt, SessionHooks
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.run.called_tool import CalledTool
 from fairlead.session.run.feedback import Feedback
-from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
+from fairlead.session.run.feedback_interceptor import FeedbackInterceptor, LateMessages
 from fairlead.session.run.hosted_run import HostedContext, HostedRun
 from fairlead.session.run.prompt import RunTask, agent_prompt, proposals_note, system_prompt
 from fairlead.session.run.run_tools import RunTools
@@ -264,6 +264,7 @@ class AgentBuilder:
             """Checks the proposals only in agent mode, and only while the run may continue."""
             return mode == "agent" and limits.reached is None and await self.code.check()
 
+        feedback = FeedbackInterceptor(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit)
         subagents = self._subagents(model, meter, limits, chosen)
         if is_brief:
             own_tools = self._tools.brief(files, commands, checks)
@@ -298,9 +299,10 @@ class AgentBuilder:
                 OldImages(self.history, model.capabilities.images, emit),
                 RepeatGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
                 IdleGuard(change_token, settings.loop.max_repeats, settings.loop.max_idle_rounds),
-                FeedbackInterceptor(take_feedback, lambda: self.feedback.has_user_message, has_new_errors, emit),
+                feedback,
                 Reminder(plan, emit, counts_only=mode == "ask"),
                 StopHooks(self.hooks.hooks, emit),
+                LateMessages(feedback),
             ],
             meter=meter,
             proposals=lambda: proposals_note(files.changes, files.roots),

@@ -36,3 +36,20 @@ class FeedbackInterceptor(Interceptor):
         """Nothing if the proposals with the errors were replaced meanwhile."""
         must_continue = self._has_user_message() or await self._has_new_errors()
         return await self.before_request() if must_continue else ()
+
+    async def late_messages(self) -> Sequence[Prompt | Note]:
+        """The feedback, if a message of the user is among it."""
+        return await self.before_request() if self._has_user_message() else ()
+
+
+class LateMessages(Interceptor):
+    """Messages that the user sent while the other interceptors were asked whether the run ends, such as hooks.
+
+    It must be the last one: nothing waits between its answer and the end of the run.
+    """
+
+    def __init__(self, feedback: FeedbackInterceptor) -> None:
+        self._feedback = feedback
+
+    async def before_end(self) -> Sequence[Prompt | Note]:
+        return await self._feedback.late_messages()

@@ -27,7 +27,7 @@ from fairlead.models.factory import ModelChoice, open_model
 from fairlead.plan import PlanItem, PlanningState, TodoManager
 from fairlead.plan.evidence import SubagentWork
 from fairlead.session.hooks.interceptor import CallHooks, StopHooks
-from fairlead.session.run.feedback_interceptor import FeedbackInterceptor
+from fairlead.session.run.feedback_interceptor import FeedbackInterceptor, LateMessages
 from fairlead.session.run.prompt import proposals_note
 from fairlead.session.session_model import cost_of, window_size
 from fairlead.session.subagent import RunningSubagent, SubagentLog
@@ -253,14 +253,16 @@ class Subagents:
         async def take_said() -> list[Prompt | Note]:
             return subagent.take_said()
 
+        said = FeedbackInterceptor(take_said, lambda: bool(subagent.said), no_new_errors, emit)
         interceptors: list[Interceptor] = [
             CallHooks(worker.hooks, run.gate, lambda: files.roots),
             run.limits.of_subagent(),
             OldImages(subagent.history, model.capabilities.images, emit),
             RepeatGuard(change_token, run.max_repeats, run.max_idle_rounds),
             IdleGuard(change_token, run.max_repeats, run.max_idle_rounds),
-            FeedbackInterceptor(take_said, lambda: bool(subagent.said), no_new_errors, emit),
+            said,
             StopHooks(worker.hooks, emit, subagent.work.agent or EXPLORER_TYPE),
+            LateMessages(said),
         ]
         return Agent(
             run_id=subagent.run_id,
