@@ -27,8 +27,9 @@ async def loaded(client: RawClient, session: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("moment", ["at once", "text", "review", "with the answer", "after"])
-async def test_f_acp2_2_a_cancel_at_any_moment(agent: Open, workspace: Path, file: Path, moment: str) -> None:
-    """F-acp2-2: the prompt is answered once, with cancelled unless it was answered already. The file is as it was or
+async def test_a_cancel_at_any_moment(agent: Open, workspace: Path, file: Path, moment: str) -> None:
+    """docs/faults.md 293: the prompt is answered once, with cancelled unless it was answered already. The file is
+    as it was or
     as it was accepted, and the next prompt works."""
     turns = [{"text": "I edit. " * 50, **EDIT}, {"text": "Done."}, {"text": "Again."}]
     async with agent(*turns, pace=0.001 if moment == "text" else 0.0) as client:
@@ -60,10 +61,9 @@ async def test_f_acp2_2_a_cancel_at_any_moment(agent: Open, workspace: Path, fil
 
 @pytest.mark.usefixtures("box")
 @pytest.mark.parametrize("end", ["cancel", "close", "delete"])
-async def test_f_acp2_3_the_end_of_a_check_ends_its_processes(
-    agent: Open, workspace: Path, file: Path, end: str
-) -> None:
-    """F-acp2-3: a check that the user started goes no further when its turn is cancelled or its session ends."""
+async def test_the_end_of_a_check_ends_its_processes(agent: Open, workspace: Path, file: Path, end: str) -> None:
+    """docs/faults.md 294: a check that the user started goes no further when its turn is cancelled or its session
+    ends."""
     async with agent(EDIT, {"text": "Done."}) as client:
         session = await client.new(workspace)
         await client.prompt(session, "Write two")
@@ -81,10 +81,11 @@ async def test_f_acp2_3_the_end_of_a_check_ends_its_processes(
 
 @pytest.mark.parametrize("request_name", ["load", "resume", "close", "delete"])
 @pytest.mark.parametrize("is_saved", [True, False], ids=["saved", "unsaved"])
-async def test_f_acp2_4_a_session_ends_or_is_opened_during_its_turn(
+async def test_a_session_ends_or_is_opened_during_its_turn(
     agent: Open, workspace: Path, tmp_path: Path, file: Path, request_name: str, *, is_saved: bool
 ) -> None:
-    """F-acp2-4: the turn ends with cancelled, and what was proposed is there, unless the session was deleted. Without
+    """docs/faults.md 295: the turn ends with cancelled, and what was proposed is there, unless the session was
+    deleted. Without
     saved sessions, it is there as long as the session is open."""
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"sessions.keepDays": 30 if is_saved else 0}))
@@ -116,8 +117,8 @@ async def test_f_acp2_4_a_session_ends_or_is_opened_during_its_turn(
         assert file.read_text() == "two\n"
 
 
-async def test_f_acp2_5_a_session_of_another_process(agent: Open, workspace: Path, file: Path) -> None:
-    """F-acp2-5: another agent process has it open. It can be listed and forked there, and nothing else."""
+async def test_a_session_of_another_process(agent: Open, workspace: Path, file: Path) -> None:
+    """docs/faults.md 296: another agent process has it open. It can be listed and forked there, and nothing else."""
     async with agent(EDIT, {"text": "Done."}) as first, agent({"text": "Yes."}) as second:
         session = await first.new(workspace)
         await first.prompt(session, "Write two")
@@ -160,8 +161,9 @@ async def test_odd_names_of_folders_and_files(agent: Open, tmp_path: Path, name:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
-async def test_f_acp2_6_additional_folders(agent: Open, workspace: Path, tmp_path: Path) -> None:
-    """F-acp2-6: the same folder again, one within another, links to both, and one with the same name elsewhere. A file
+async def test_additional_folders(agent: Open, workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 297: the same folder again, one within another, links to both, and one with the same name
+    elsewhere. A file
     has one name, and a link in a folder leads nowhere else."""
     (workspace / "inner").mkdir()
     (workspace / "inner" / "a.txt").write_text("one\n")
@@ -190,8 +192,9 @@ async def test_f_acp2_6_additional_folders(agent: Open, workspace: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("box")
-async def test_f_acp2_7_tool_servers_of_the_client_that_do_not_work(agent: Open, workspace: Path) -> None:
-    """F-acp2-7: one that ends, one that does not exist, one that cannot be reached, two with one name: the turn works
+async def test_tool_servers_of_the_client_that_do_not_work(agent: Open, workspace: Path) -> None:
+    """docs/faults.md 298: one that ends, one that does not exist, one that cannot be reached, two with one name:
+    the turn works
     without them, and the user reads once what is wrong with each."""
     servers = [
         {"name": "ends", "command": "false", "args": [], "env": []},
@@ -211,8 +214,9 @@ async def test_f_acp2_7_tool_servers_of_the_client_that_do_not_work(agent: Open,
 
 
 @pytest.mark.usefixtures("box")
-async def test_f_acp2_12_a_tool_server_that_never_answers(agent: Open, workspace: Path) -> None:
-    """F-acp2-12: the session is there at once, and a cancel ends a turn that waits for the server, as does the end."""
+async def test_a_tool_server_that_never_answers(agent: Open, workspace: Path) -> None:
+    """docs/faults.md 299: the session is there at once, and a cancel ends a turn that waits for the server, as does
+    the end."""
     server = {"name": "silent", "command": "sleep", "args": ["1000"], "env": []}
     async with agent({"text": "Yes."}) as client:
         session = await client.new(workspace, mcpServers=[server])
@@ -225,8 +229,9 @@ async def test_f_acp2_12_a_tool_server_that_never_answers(agent: Open, workspace
         assert await client.end() == 0
 
 
-async def test_f_acp2_8_nothing_of_a_hostile_workspace_runs(agent: Open, workspace: Path, tmp_path: Path) -> None:
-    """F-acp2-8: its hooks and tool servers ask before they run, and instructions in its files allow nothing."""
+async def test_nothing_of_a_hostile_workspace_runs(agent: Open, workspace: Path, tmp_path: Path) -> None:
+    """docs/faults.md 301: its hooks and tool servers ask before they run, and instructions in its files allow
+    nothing."""
     ran = tmp_path / "ran"
     hook = {"hooks": [{"type": "command", "command": f"touch {ran}"}]}
     (workspace / ".claude").mkdir()
@@ -248,8 +253,8 @@ async def test_f_acp2_8_nothing_of_a_hostile_workspace_runs(agent: Open, workspa
         assert any(title.startswith("Run `touch") for title in titles)
 
 
-async def test_f_acp2_9_requests_without_an_answer_do_nothing(agent: Open, workspace: Path, file: Path) -> None:
-    """F-acp2-9: a method that is no notification, sent as one, and answers with odd ids."""
+async def test_requests_without_an_answer_do_nothing(agent: Open, workspace: Path, file: Path) -> None:
+    """docs/faults.md 302: a method that is no notification, sent as one, and answers with odd ids."""
     async with agent(EDIT, {"text": "Done."}) as client:
         session = await client.new(workspace)
         client.permission = lambda _: None
@@ -268,8 +273,8 @@ async def test_f_acp2_9_requests_without_an_answer_do_nothing(agent: Open, works
         assert (await turn)["result"] == CANCELLED
 
 
-async def test_f_acp2_10_floods(agent: Open, workspace: Path, file: Path) -> None:
-    """F-acp2-10: thousands of requests of all kinds at once are answered each, and the session works."""
+async def test_floods(agent: Open, workspace: Path, file: Path) -> None:
+    """docs/faults.md 303: thousands of requests of all kinds at once are answered each, and the session works."""
     async with agent(EDIT, {"text": "Done."}) as client:
         session = await client.new(workspace)
         waiting: list[asyncio.Future[Any]] = []
@@ -286,8 +291,8 @@ async def test_f_acp2_10_floods(agent: Open, workspace: Path, file: Path) -> Non
         assert file.read_text() == "two\n"
 
 
-async def test_f_acp2_11_long_numbers_and_texts_in_commands(agent: Open, workspace: Path, file: Path) -> None:
-    """F-acp2-11: what is wrong is said in the conversation, shortened."""
+async def test_long_numbers_and_texts_in_commands(agent: Open, workspace: Path, file: Path) -> None:
+    """docs/faults.md 304: what is wrong is said in the conversation, shortened."""
     plan = {"todo": {"items": [{"content": "Write two", "status": "in_progress"}]}}
     async with agent({"calls": [plan, *EDIT["calls"]]}, {"text": "Done."}) as client:
         session = await client.new(workspace)

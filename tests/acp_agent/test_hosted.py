@@ -175,10 +175,10 @@ async def test_a_turn_that_the_agent_ends_is_no_cancel(
 
 @pytest.mark.usefixtures("box")
 @pytest.mark.parametrize("end", ["cancel", "close", "disconnect"])
-async def test_f_acp2_14_a_hosted_agent_that_never_ends_its_turn(
+async def test_a_hosted_agent_that_never_ends_its_turn(
     agent: Open, workspace: Path, file: Path, tmp_path: Path, end: str
 ) -> None:
-    """F-acp2-14: a cancel, a close or the end of the client ends it. What it wrote is proposed."""
+    """docs/faults.md 300: a cancel, a close or the end of the client ends it. What it wrote is proposed."""
     given = with_turns(tmp_path, [{"write": ["a.txt", "two\n"]}, {"say": "I hang."}, {"hang": None}])
     async with agent(options=(*given, "--agent", NAME)) as client:
         session = await client.new(workspace)

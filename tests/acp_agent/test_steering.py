@@ -113,7 +113,7 @@ async def test_a_cancel_ends_all_prompts(agent: Open, workspace: Path, file: Pat
 
 
 async def test_a_flood_of_prompts_is_limited(agent: Open, workspace: Path, file: Path) -> None:
-    """F-acp2-1: those above the limit are refused; a cancel ends the others, and the session works."""
+    """docs/faults.md 292: those above the limit are refused; a cancel ends the others, and the session works."""
     async with agent(EDIT, {"text": "First."}, {"text": "Again."}) as client:
         session = await client.new(workspace)
         turns = [await asked_in_run(client, session, "Write two")]
