@@ -45,6 +45,7 @@ def test_a_shell_and_the_review(workspace: Path, a_txt: Path) -> None:
         assert terminal.end() == 4
         assert "Changed: a.txt" in terminal.screen.lines
     assert a_txt.read_text() == "one\ntwo\nthree\n"
+    assert "no saved session" in run_plain("run", "--continue", "--workspace", workspace).out, "no task continues in it"
 
 
 def test_without_a_terminal(workspace: Path, a_txt: Path) -> None:

@@ -5,7 +5,8 @@ import asyncio
 import contextlib
 import os
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from fairlead.display import escape_to_one_line
 from fairlead.wire import protocol as wire
 from fairlead.wire.events import OpenedSession
 from fairlead.wire.params import RunInTerminalParams, ShownFolderWire
+from fairlead.wire.states import EditsWire
 
 FAILED = 125
 ABOUT = """\
@@ -58,6 +60,7 @@ exit codes: that of the program; {FAILED} it was not run, or a change could not 
 applied; 2 incorrect usage.
 """
 BEGINS = "In the sandbox: {workspace} stays as it is until you accept. Network: {network}."
+NOT_ON_WINDOWS = "the sandbox works on Linux and in WSL 2, not on Windows itself"
 LEFT = "Nothing was decided. To review it: {command}"
 
 
@@ -79,36 +82,30 @@ async def run_box(arguments: Sequence[str], terminal: Terminal, start_server: St
         client = AgentClient(workspace, _ignore, answers, start_server)
         try:
             await client.start(settings, storage)
-            title = shlex.join(given.command)
-            session_id = (await client.request(wire.CREATE_SESSION, {"title": title}))["sessionId"]
-            await delete_old_sessions(client)
-            params: RunInTerminalParams = {
-                "sessionId": session_id,
-                "argv": given.command,
-                "terminal": screen.described,
-                "network": given.network,
-                "variables": given.env,
-                "folders": given.folders,
-            }
-            ended = await _run(client, screen, params)
-            for note in ended["notes"]:
-                terminal.print(escape_hidden(clean(note)), "yellow")
-            opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
-            if not opened["edits"]["files"]:
-                terminal.print("It changed no file.", "dim")
-                await client.request(wire.DELETE_SESSION, {"sessionId": session_id})
-                return _code(ended)
-            if ended["exitCode"] is None:
-                where = f" --session {shlex.quote(session_id)}{workspace_arguments(workspace)}"
-                where += f" --storage {shlex.quote(str(storage))}" if given.storage else ""
-                terminal.print(LEFT.format(command=f"{program_name()} review{where}"))
-                return CANCELLED
-            reviewing = Keyboard(terminal.can_ask)
-            with reviewing:
-                applied = await review_session(
-                    client, display, reviewing, workspace, opened["edits"], accept, chosen=bool(given.accept)
-                )
-            return _code(ended) if applied else FAILED
+            async with _session(client, shlex.join(given.command)) as session_id:
+                params: RunInTerminalParams = {
+                    "sessionId": session_id,
+                    "argv": given.command,
+                    "terminal": screen.described,
+                    "network": given.network,
+                    "variables": given.env,
+                    "folders": given.folders,
+                }
+                ended = await _run(client, screen, params)
+                for note in ended["notes"]:
+                    terminal.print(escape_hidden(clean(note)), "yellow")
+                if not (files := await _edits(client, session_id))["files"]:
+                    terminal.print("It changed no file.", "dim")
+                elif ended["exitCode"] is None:
+                    where = f" --session {shlex.quote(session_id)}{workspace_arguments(workspace)}"
+                    where += f" --storage {shlex.quote(str(storage))}" if given.storage else ""
+                    terminal.print(LEFT.format(command=f"{program_name()} review{where}"))
+                else:
+                    with Keyboard(terminal.can_ask) as keys:
+                        chosen = bool(given.accept)
+                        if not await review_session(client, display, keys, workspace, files, accept, chosen=chosen):
+                            return FAILED
+                return CANCELLED if ended["exitCode"] is None else ended["exitCode"]
         except Interrupted:
             return CANCELLED
         except (wire.RequestError, ServerExited, OSError) as error:
@@ -116,6 +113,24 @@ async def run_box(arguments: Sequence[str], terminal: Terminal, start_server: St
             return FAILED
         finally:
             await asyncio.shield(client.stop())
+
+
+@contextlib.asynccontextmanager
+async def _session(client: AgentClient, title: str) -> AsyncGenerator[str]:
+    """A session for the program. It stays only while something is undecided, so that no task is continued in it."""
+    session_id = (await client.request(wire.CREATE_SESSION, {"title": title}))["sessionId"]
+    await delete_old_sessions(client)
+    try:
+        yield session_id
+    finally:
+        with contextlib.suppress(wire.RequestError, ServerExited):
+            if not (await _edits(client, session_id))["files"]:
+                await client.request(wire.DELETE_SESSION, {"sessionId": session_id})
+
+
+async def _edits(client: AgentClient, session_id: str) -> EditsWire:
+    opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
+    return opened["edits"]
 
 
 async def _run(client: AgentClient, screen: BoxTerminal, params: RunInTerminalParams) -> wire.TerminalResult:
@@ -133,10 +148,6 @@ async def _run(client: AgentClient, screen: BoxTerminal, params: RunInTerminalPa
             with contextlib.suppress(wire.RequestError, ServerExited):
                 await each
         return ended
-
-
-def _code(ended: wire.TerminalResult) -> int:
-    return CANCELLED if ended["exitCode"] is None else ended["exitCode"]
 
 
 def _read(arguments: Sequence[str], *, can_ask: bool) -> tuple[argparse.Namespace, Parser]:
@@ -165,6 +176,8 @@ def _read(arguments: Sequence[str], *, can_ask: bool) -> tuple[argparse.Namespac
         parser.error("write the program and its arguments after --")
     if given.accept == "ask" and not can_ask:
         parser.error("--accept ask needs a terminal; use --accept all or --accept none")
+    if sys.platform == "win32":
+        parser.error(NOT_ON_WINDOWS)
     given.env = dict(_variable(text, parser) for text in given.env)
     given.folders = [*_folders(given.show, parser), *_folders(given.write, parser, is_writable=True)]
     return given, parser

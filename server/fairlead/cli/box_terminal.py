@@ -43,9 +43,10 @@ class BoxTerminal:
 
     async def show(self, params: dict[str, Any]) -> None:
         """Answers the server's request to show output."""
-        sys.stdout.flush()
-        sys.stdout.buffer.write(base64.b64decode(params["data"]))
-        sys.stdout.buffer.flush()
+        with contextlib.suppress(OSError):  # the terminal was closed, so the program is about to end
+            sys.stdout.flush()
+            sys.stdout.buffer.write(base64.b64decode(params["data"]))
+            sys.stdout.buffer.flush()
 
     @contextlib.asynccontextmanager
     async def typing_to(self, client: AgentClient, session_id: str) -> AsyncGenerator[None]:

@@ -26,7 +26,7 @@ async def run_in_terminal(server: AgentServer, params: RunInTerminalParams) -> w
     session, argv = await named_session(server, params), params["argv"]
     if not argv or not argv[0] or any("\0" in each for each in argv):
         raise WrongRequest("params.argv must name a program, without a NUL character")
-    if session.running:
+    if session.running or session.id in server.terminals:
         raise RequestRefused("This session is running. Stop it first, or start a new session.")
     size = params["terminal"]
     show = partial(server.editor.show_output, session.id)
