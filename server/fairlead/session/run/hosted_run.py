@@ -343,7 +343,7 @@ class HostedRun:
                 pass
 
     async def _take_call(self, call: CallState) -> None:
-        if call.status in ("in_progress", *ENDED) or call.locations or call.input:
+        if call.status in ("in_progress", *ENDED) or call.says_what:
             self._start(call)
         shown = self._shown.get(call.id)
         if shown is None or shown.is_finished:
