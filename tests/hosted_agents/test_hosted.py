@@ -81,6 +81,21 @@ async def test_its_plan_is_the_plan_and_its_ticks_are_proven(world: World) -> No
     assert titles.count("Write a.txt") == 2
 
 
+async def test_a_step_of_which_it_says_only_that_it_is_done_is_checked(world: World) -> None:
+    """docs/faults.md F-real2-1: also if it writes with its shell only. It works on the first open step."""
+    world.settings = {"checks": ["grep -q fixed a.txt"], "check.agentPrompts": 0}
+    turn = [
+        {"plan": [["Repair it", "pending"]]},
+        {"shell": "echo wrong > a.txt"},
+        {"plan": [["Repair it", "completed"]]},
+    ]
+    async with world.client(turn) as client:
+        result = await run(client)
+        opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
+    assert [(item["content"], item["status"]) for item in opened["plan"]["items"]] == [("Repair it", "in_progress")]
+    assert [Path(each).name for each in opened["plan"]["items"][0]["evidence"]["files"]] == ["a.txt"]
+
+
 async def test_failed_checks_wait_for_the_next_prompt_if_the_user_wants_that(world: World) -> None:
     world.settings = {"checks": ["false"], "check.agentPrompts": 0}
     turn = [{"plan": [["Do it", "in_progress"]]}, {"write": ["a.txt", "x\n"]}, {"plan": [["Do it", "completed"]]}]
