@@ -1,19 +1,37 @@
 """Real agents of others against stand-ins of their APIs: each does the worked example in the box (docs/agents.md)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from real_agents.stand_in import Json, StandIn, Step, Work
+from real_agents.stand_in import Json, StandIn, Step
 from support.client import Client
 
 KEY = "the-real-key"
+BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 SHELL = "echo shell > s.txt; env | grep -c the-real-key >> s.txt; cat a.txt"
-PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** Add File: new.txt\n+new\n*** End Patch"
+PATCH = """*** Begin Patch
+*** Update File: a.txt
+@@
+-one
++ONE
+@@
+-seven
++SEVEN
+*** Add File: new.txt
++new
+*** End Patch"""
+CHECK = "grep -q repaired new.txt"
+FAILED = "not completed: make its check pass"
+"""What the agent reads after a check has failed."""
+
+
+Shell = Callable[[str], Step]
+"""Returns the call that runs a command."""
 
 
 @dataclass(frozen=True)
@@ -22,18 +40,37 @@ class Example:
 
     settings: Json
     """Those of the agent; `@URL@` stands for the stand-in's address."""
-    plan: Step | None
     edits: Sequence[Step]
-    shell: str
+    read: Step
+    """Reads a.txt."""
+    shell: Shell
+    begin: Sequence[Step] = ()
+    """Write a plan with one step, which is in progress."""
+    complete: Sequence[Step] = ()
+    """Complete the step."""
+    reports_plan: bool = True
+    reports_output: bool = True
+    """Whether it reports what a command writes."""
+    tells_changes: bool = False
+    """Whether it tells its model about a changed file before that reads it again."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
     has_relay: bool = False
     """Whether the key stays outside of the box."""
     files: dict[str, str] = field(default_factory=dict[str, str])
     """Those in its state folder, where a sign-in would have written them."""
-    command: str = "command"
-    """The name of the shell tool's field for the command."""
 
 
+def by_status(tool: str, make: Any) -> tuple[Sequence[Step], Sequence[Step]]:
+    """The calls that begin a step and complete it, of a tool that takes the whole plan."""
+    return [(tool, make("in_progress"))], [(tool, make("completed"))]
+
+
+UPDATE_PLAN = by_status("update_plan", lambda status: {"plan": [{"step": "Shout", "status": status}]})
+TODO_WRITE = by_status(
+    "todowrite", lambda status: {"todos": [{"content": "Shout", "status": status, "priority": "high", "id": "1"}]}
+)
+WRITE_TODOS = by_status("write_todos", lambda status: {"todos": [{"description": "Shout", "status": status}]})
+APPLY_PATCH = ("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF"})
 OPENCODE = {
     "model": "standin/stand-in",
     "small_model": "standin/stand-in",
@@ -51,20 +88,25 @@ OPENCODE = {
 EXAMPLES = {
     "claude": Example(
         settings={},
-        plan=("TaskCreate", {"subject": "Shout", "description": "Loudly", "activeForm": "Shouting"}),
+        begin=[
+            ("TaskCreate", {"subject": "Shout", "description": "Loudly", "activeForm": "Shouting"}),
+            ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
+        ],
+        complete=[("TaskUpdate", {"taskId": "1", "status": "completed"})],
         edits=[
             ("Read", {"file_path": "@WS@/a.txt"}),
             ("Edit", {"file_path": "@WS@/a.txt", "old_string": "one", "new_string": "ONE"}),
+            ("Edit", {"file_path": "@WS@/a.txt", "old_string": "seven", "new_string": "SEVEN"}),
             ("Write", {"file_path": "@WS@/new.txt", "content": "new\n"}),
         ],
-        shell="Bash",
+        read=("Read", {"file_path": "@WS@/a.txt"}),
+        shell=lambda command: ("Bash", {"command": command, "description": "Run it"}),
+        tells_changes=True,
         environment={"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "@URL@"},
         has_relay=True,
     ),
     "codex-zed": Example(
         settings={
-            "command": "codex-acp",
-            "package": ["@zed-industries/codex-acp@0.16.0"],
             "args": [
                 *("-c", 'sandbox_mode="danger-full-access"', "-c", 'approval_policy="untrusted"'),
                 *("-c", 'model_provider="standin"', "-c", 'model="gpt-5.1-codex"'),
@@ -74,17 +116,19 @@ EXAMPLES = {
             "env": {"STAND_IN_KEY": KEY},
             "hosts": ["localhost:@PORT@"],
         },
-        plan=("update_plan", {"plan": [{"step": "Shout", "status": "in_progress"}]}),
-        edits=[("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF"})],
-        shell="exec_command",
-        command="cmd",
+        begin=UPDATE_PLAN[0],
+        complete=UPDATE_PLAN[1],
+        edits=[APPLY_PATCH],
+        read=("exec_command", {"cmd": "cat a.txt"}),
+        shell=lambda command: ("exec_command", {"cmd": command}),
     ),
     "codex": Example(
         settings={"env": {"STAND_IN_KEY": KEY}, "hosts": ["localhost:@PORT@"]},
-        plan=("update_plan", {"plan": [{"step": "Shout", "status": "in_progress"}]}),
-        edits=[("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF"})],
-        shell="exec_command",
-        command="cmd",
+        begin=UPDATE_PLAN[0],
+        complete=UPDATE_PLAN[1],
+        edits=[APPLY_PATCH],
+        read=("exec_command", {"cmd": "cat a.txt"}),
+        shell=lambda command: ("exec_command", {"cmd": command}),
         files={
             "config.toml": 'model_provider = "standin"\nmodel = "gpt-5.1-codex"\n[model_providers.standin]\n'
             'name = "s"\nbase_url = "@URL@/v1"\nenv_key = "STAND_IN_KEY"\nwire_api = "responses"\n'
@@ -95,37 +139,84 @@ EXAMPLES = {
             "env": {"OPENCODE_CONFIG_CONTENT": json.dumps(OPENCODE), "OPENCODE_DISABLE_MODELS_FETCH": "1"},
             "hosts": ["localhost:@PORT@"],
         },
-        plan=(
-            "todowrite",
-            {"todos": [{"content": "Shout", "status": "in_progress", "priority": "high", "id": "1"}]},
-        ),
+        begin=TODO_WRITE[0],
+        complete=TODO_WRITE[1],
         edits=[
             ("read", {"filePath": "@WS@/a.txt"}),
             ("edit", {"filePath": "@WS@/a.txt", "oldString": "one", "newString": "ONE"}),
+            ("edit", {"filePath": "@WS@/a.txt", "oldString": "seven", "newString": "SEVEN"}),
             ("write", {"filePath": "@WS@/new.txt", "content": "new\n"}),
         ],
-        shell="bash",
+        read=("read", {"filePath": "@WS@/a.txt"}),
+        shell=lambda command: ("bash", {"command": command, "description": "Run it"}),
     ),
     "gemini": Example(
-        settings={},
-        plan=None,
+        settings={
+            # only models of this generation get a tool for plans
+            "args": ["--acp", "-m", "gemini-2.5-flash"],
+        },
+        begin=WRITE_TODOS[0],
+        complete=WRITE_TODOS[1],
+        reports_plan=False,
+        reports_output=False,
         edits=[
             ("read_file", {"file_path": "@WS@/a.txt"}),
-            ("replace", {"file_path": "@WS@/a.txt", "instruction": "Shout", "old_string": "one", "new_string": "ONE"}),
+            *(
+                (
+                    "replace",
+                    {"file_path": "@WS@/a.txt", "instruction": "Shout", "old_string": word, "new_string": word.upper()},
+                )
+                for word in ("one", "seven")
+            ),
             ("write_file", {"file_path": "@WS@/new.txt", "content": "new\n"}),
         ],
-        shell="run_shell_command",
+        read=("read_file", {"file_path": "@WS@/a.txt"}),
+        shell=lambda command: ("run_shell_command", {"command": command, "description": "Run it"}),
         environment={"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": "@URL@"},
         has_relay=True,
     ),
+    "cline": Example(
+        settings={
+            "env": {"CLINE_API_KEY": KEY, "CLINE_PROVIDER": "openai-compatible"},
+            "hosts": ["localhost:@PORT@"],
+        },
+        reports_plan=False,
+        edits=[("apply_patch", {"input": PATCH})],
+        read=("read_files", {"files": [{"path": "@WS@/a.txt"}]}),
+        shell=lambda command: ("run_commands", {"commands": [command]}),
+        files={
+            "data/settings/providers.json": json.dumps(
+                {
+                    "version": 1,
+                    "lastUsedProvider": "openai-compatible",
+                    "modes": {},
+                    "providers": {
+                        "openai-compatible": {
+                            "settings": {
+                                "provider": "openai-compatible",
+                                "apiKey": KEY,
+                                "model": "stand-in",
+                                "baseUrl": "@URL@/v1",
+                            },
+                            "updatedAt": "2026-11-30T00:00:00.000Z",
+                            "tokenSource": "manual",
+                        }
+                    },
+                }
+            )
+        },
+    ),
     "goose": Example(
         settings={"env": {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4o"}},
-        plan=None,
+        begin=[("todo__todo_write", {"content": "- [ ] Shout"})],
+        complete=[("todo__todo_write", {"content": "- [x] Shout"})],
         edits=[
             ("edit", {"path": "@WS@/a.txt", "before": "one", "after": "ONE"}),
+            ("edit", {"path": "@WS@/a.txt", "before": "seven", "after": "SEVEN"}),
             ("write", {"path": "@WS@/new.txt", "content": "new\n"}),
         ],
-        shell="shell",
+        read=("shell", {"command": "cat a.txt"}),
+        shell=lambda command: ("shell", {"command": command}),
         environment={"OPENAI_API_KEY": KEY, "OPENAI_HOST": "@URL@"},
         has_relay=True,
     ),
@@ -137,52 +228,101 @@ def filled(value: Any, api: StandIn, workspace: Path) -> Any:
     return json.loads(text.replace("@PORT@", api.url.rpartition(":")[2]))
 
 
-def worked_example(example: Example, api: StandIn, workspace: Path) -> Work:
-    """A plan, edits with its own tool, and a file that its own shell writes."""
-
-    def work(tools: Sequence[str]) -> Sequence[Step]:
-        wanted = [example.plan, *example.edits, (example.shell, {example.command: SHELL, "description": "Write it"})]
-        steps = [filled(step, api, workspace) for step in wanted if step is not None]
-        return [(name, given) for name, given in steps if name in tools]
-
-    return work
+def numbered(text: str) -> str:
+    """A text as Claude Code shows it, as it is in JSON."""
+    return "\\n".join(f"{number}\\t{line}" for number, line in enumerate(text.splitlines(), 1))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 async def test_an_agent_does_the_worked_example_in_the_box(
     name: str, workspace: Path, agents_home: Path, tmp_path: Path
 ) -> None:
-    """The disk is unchanged until the user accepts, and an accept is undone. The key stays outside of the box."""
+    """The agent reads that a check failed, and repairs it. The user decides by hunk, and the agent sees that.
+
+    The disk is unchanged until the user accepts, and an accept is undone. The key stays outside of the box.
+    """
     example = EXAMPLES[name]
-    (workspace / "a.txt").write_text("one\n")
+    a = workspace / "a.txt"
+    a.write_text(BEFORE)
+    work = {
+        "WORK": [*example.begin, *example.edits, example.shell(SHELL), *example.complete],
+        FAILED: [*example.begin[-1:], example.shell("echo repaired > new.txt"), *example.complete],
+        "LOOK": [example.read],
+    }
     answers = {"agent/approve": lambda _: {"option": "allow_once"}}
-    with StandIn({}) as api:
-        api.work["WORK"] = worked_example(example, api, workspace)
-        settings = {"agents": {name: filled(example.settings, api, workspace)}} if example.settings else {}
+    with StandIn(work) as api:
+        api.work = filled(work, api, workspace)
+        settings: Json = {"checks": [CHECK]}
+        if example.settings:
+            settings["agents"] = {name: filled(example.settings, api, workspace)}
         env = filled(example.environment, api, workspace)
+        for path, text in filled(example.files, api, workspace).items():
+            file = agents_home / ".local/share/fairlead/agents/state" / name / path
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
         client = Client(workspace, settings=settings, env=env, storage=tmp_path / "storage", answers=answers)
         async with client:
-            for path, text in filled(example.files, api, workspace).items():
-                (agents_home / ".local/share/fairlead/agents/state" / name).mkdir(parents=True)
-                (agents_home / ".local/share/fairlead/agents/state" / name / path).write_text(text)
             await client.request("agent/hosted/install", {"agent": name}, deadline=600)
             result = await client.request("agent/runTask", {"prompt": "WORK", "hosted": name}, deadline=300)
-            session_id = result["sessionId"]
-            opened = await client.request("agent/sessions/open", {"sessionId": session_id})
-            assert (result["stopReason"], result["message"].endswith("Done: WORK.")) == ("end_turn", True), result
-            kinds = {Path(file["uri"]).name: file["kind"] for file in opened["edits"]["files"]}
+            session = {"sessionId": result["sessionId"]}
+
+            async def opened() -> Json:
+                return await client.request("agent/sessions/open", session)
+
+            async def run_checks() -> list[Json]:
+                return (await client.request("agent/checks/run", session))["results"]
+
+            async def decide(decision: str, hunk: int) -> None:
+                """Decides on one of the changes of a.txt that are left, by its place."""
+                files = {file["uri"]: file for file in (await opened())["edits"]["files"]}
+                change = {"uri": a.as_uri(), "hunk": files[a.as_uri()]["hunks"][hunk]["id"]}
+                await client.request(f"agent/edits/{decision}", {**session, "target": change})
+
+            assert (result["stopReason"], result["error"]) == ("end_turn", None), result
+            if not example.reports_plan:  # then the user runs the check, and says that it failed
+                assert (await opened())["plan"]["items"] == []
+                assert [each["passed"] for each in (await run_checks())] == [False]
+                result = await client.request("agent/runTask", {**session, "prompt": FAILED}, deadline=300)
+            assert result["message"].endswith(f"Done: {FAILED}."), result
+            assert any(FAILED in asked.prompts[-1] for asked in api.asked if asked.prompts)
+            state = await opened()
+            if example.reports_plan:
+                [item] = state["plan"]["items"]
+                assert (item["content"], item["status"], item["verification"]) == ("Shout", "completed", "proved")
+            else:
+                assert [each["passed"] for each in (await run_checks())] == [True]
+            kinds = {Path(file["uri"]).name: file["kind"] for file in state["edits"]["files"]}
             assert kinds == {"a.txt": "modify", "new.txt": "create", "s.txt": "create"}
             assert sorted(path.name for path in workspace.iterdir() if path.name != ".git") == ["a.txt"]
-            assert (workspace / "a.txt").read_text() == "one\n"
+            assert a.read_text() == BEFORE
             if example.has_relay:
                 assert {each.key for each in api.asked} == {KEY}
-            uri = (workspace / "a.txt").as_uri()
-            await client.request("agent/edits/accept", {"sessionId": session_id, "target": {"uri": uri}})
-            assert (workspace / "a.txt").read_text() == "ONE\n"
-            await client.request("agent/edits/undo", {"sessionId": session_id})
-            assert (workspace / "a.txt").read_text() == "one\n"
-            uri = (workspace / "s.txt").as_uri()
-            await client.request("agent/edits/accept", {"sessionId": session_id, "target": {"uri": uri}})
-            assert (workspace / "s.txt").read_text().splitlines()[0] == "shell"
-            if example.has_relay:
-                assert (workspace / "s.txt").read_text() == "shell\n0\n", "its shell sees the key"
+
+            [shown] = [each for each in client.events("tool_started") if each["input"] == {"command": SHELL}]
+            assert shown["toolKind"] == "execute"
+            [ended] = [each for each in client.events("tool_finished") if each["toolCallId"] == shown["toolCallId"]]
+            assert ("SEVEN" in ended["text"]) == example.reports_output, ended
+
+            await decide("accept", 0)
+            assert a.read_text() == BEFORE.replace("one", "ONE")
+            await client.request("agent/edits/undo", session)
+            assert a.read_text() == BEFORE
+            await decide("accept", 0)
+            await decide("reject", 0)
+            result = await client.request("agent/runTask", {**session, "prompt": "LOOK"}, deadline=300)
+            assert result["message"].endswith("Done: LOOK."), result
+            last = api.asked[-1]
+            assert "rejected in a.txt" in json.dumps(last.body)
+            after = BEFORE.replace("one", "ONE")
+            if example.tells_changes:
+                assert numbered(after) in json.dumps(last.body)
+            else:
+                assert all(word in last.results[-1] for word in after.split()), last.results
+                assert "SEVEN" not in last.results[-1]
+            assert a.read_text() == after
+
+            shell = workspace / "s.txt"
+            await client.request("agent/edits/accept", {**session, "target": {"uri": shell.as_uri()}})
+            written, keys = shell.read_text().splitlines()
+            assert written == "shell"
+            assert (keys == "0") == example.has_relay, "whether its shell sees the key"
