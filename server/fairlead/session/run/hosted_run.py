@@ -145,6 +145,8 @@ class HostedRun:
     _updates: "asyncio.Queue[Update]" = field(default_factory=asyncio.Queue[Update])
     _plan: Sequence[Mapping[str, str]] = ()
     """The latest one; empty if not all of it was taken over."""
+    _failed: tuple[Sequence[Mapping[str, str]], object] | None = None
+    """The latest plan that was not all taken over, with `change_token` then, until the agent reads why."""
     _plans: int = 0
     _reports: int = 0
     _written: set[str] = field(default_factory=set[str])
@@ -214,6 +216,7 @@ class HostedRun:
             context.history.add_to_user_message(feedback)
             content += self._blocks(feedback)
             self._round += 1
+            self._failed = None
             self._shown.clear()  # agents repeat the ids of earlier turns
             context.emit(RoundStarted(self._round))
             await self._sync()
@@ -442,6 +445,9 @@ class HostedRun:
         if self._completes(plan):  # otherwise what was written since belongs to a call that comes next
             await self._sync()
             self._report_rest()
+        attempt = (plan.items, self.context.change_token())
+        if attempt == self._failed:
+            return
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": [dict(each) for each in plan.items]})
         results: list[Result] = []
@@ -453,6 +459,7 @@ class HostedRun:
         elif result.plan_update is not None and result.plan_update.open:
             self._unread.append(CHECKED.format(results=result.output))
         self._plan = () if self._unread else plan.items
+        self._failed = attempt if self._unread else None
 
     def _completes(self, plan: PlanEntries) -> bool:
         """Whether a plan completes steps, so that their checks run."""
