@@ -1,7 +1,7 @@
 """A stand-in for the APIs that agents speak: Messages, Responses, Chat Completions and Gemini's.
 
 It answers each request with the next call of a script, and at the end with a text. As a program, it takes the paths of
-the script and of a file for the prompts that it gets, prints its address, and ends with its standard input.
+the script and of a file for the requests that it gets, prints its address, and ends with its standard input.
 """
 
 import gzip
@@ -309,10 +309,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(answer, 200)
 
 
-def main(script: Path, prompts: Path) -> None:
-    """Serves a script in JSON, and writes the last prompt of each request that has one as a line of JSON."""
-    with StandIn(json.loads(script.read_text())) as api, prompts.open("w") as file:
-        api.on_asked = lambda asked: print(json.dumps(asked.prompts[-1:]), file=file, flush=True)
+def main(script: Path, requests: Path) -> None:
+    """Serves a script in JSON, and writes the body of each request to a model as a line of JSON."""
+    with StandIn(json.loads(script.read_text())) as api, requests.open("w") as file:
+        api.on_asked = lambda asked: print(json.dumps(asked.body), file=file, flush=True)
         print(api.url, flush=True)
         sys.stdin.read()
 
