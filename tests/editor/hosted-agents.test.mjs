@@ -18,6 +18,7 @@ import {
   REPAIR,
   saysAll,
   send,
+  showConversation,
   shows,
   STEP,
   staysOpen,
@@ -70,8 +71,7 @@ const editorTest = useAgent([], {
 
 editorTest("an agent is chosen below the prompt, and replaces a mode of Fairlead's own", async ({ page }) => {
   await page.showContainer("Fairlead");
-  await page.runCommand("Agent: Show Conversation");
-  await shows(page, who, "Fairlead");
+  await showConversation(page);
   await page.webview().locator("select.mode").selectOption("plan");
   await who(page).click();
   const { items } = await page.until("the agents", async () => {

@@ -24,6 +24,12 @@ export const model = (page) => page.webview().locator("[data-action=chooseModel]
 export const shows = (page, button, text) =>
   page.until(`the button ${text}`, async () => (await button(page).textContent()) === text);
 
+/** Shows the conversation, and waits until it is there: it takes the focus then. */
+export async function showConversation(page) {
+  await page.runCommand("Agent: Show Conversation");
+  await shows(page, who, "Fairlead");
+}
+
 /** Chooses an agent in the conversation that is shown. */
 export async function choose(page, name) {
   await page.runCommand("Agent: Choose Agent...");

@@ -14,6 +14,7 @@ import {
   REPAIR,
   saysAll,
   send,
+  showConversation,
   STEP,
   staysOpen,
 } from "../editor/hosted.mjs";
@@ -44,7 +45,7 @@ const editorTest = useAgent([], {
 editorTest("the real Claude Code is chosen, and starts after a question", async ({ page, code }) => {
   await installClaude(code.home);
   await page.showContainer("Fairlead");
-  await page.runCommand("Agent: Show Conversation");
+  await showConversation(page);
   await choose(page, "Claude Code");
   await send(page, "Change both files");
   await allow(page, "Start this agent?");
