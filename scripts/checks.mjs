@@ -1,10 +1,9 @@
 // The checks of `npm test` and `npm run test:all`, in the order in which they start.
 
 import { availableParallelism } from "node:os";
-import path from "node:path";
 import { acpClientsDir } from "./acp-clients.mjs";
+import { agentsDir } from "./agents.mjs";
 import { nodeProgram, pythonEnvironment, venvProgram } from "./process.mjs";
-import { cacheDir } from "./vscode/packages.mjs";
 import { wheelsDir } from "./wheels.mjs";
 
 /**
@@ -41,6 +40,15 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     failure: /^(FAILED|ERROR) /,
     ...python("python", "-m", "pytest", folder, "-rs", ...pytest),
     env: pythonEnvironment(more, env),
+  });
+  const inEditor = (...files) => ({
+    needs: ["vscode"],
+    alone: true,
+    count: countWords,
+    summary: /^\d+ (passed|failed|skipped)\b.*$/,
+    passing: /^ {2}ok {4}|^ +figure: /,
+    failure: /^ {2}FAIL {2}/,
+    ...script("tests/editor/run.mjs", ...files),
   });
   // Two more than there are cores, because a test spends half of its time waiting for its server.
   const workers = String(availableParallelism() + 2);
@@ -103,18 +111,18 @@ export function checks({ all = false, editor = true, pytest = [], env = process.
     {
       optional: true,
       // the agents of others; Fairlead itself installs them there
-      ...otherPrograms("agents", [], "tests/real_agents", { FAIRLEAD_AGENTS: path.join(cacheDir(), "agents") }),
+      ...otherPrograms("agents", [], "tests/real_agents", { FAIRLEAD_AGENTS: agentsDir() }),
+    },
+    {
+      name: "agents-editor",
+      optional: true,
+      ...inEditor("tests/real_agents/claude.test.mjs"),
+      env: { ...env, FAIRLEAD_AGENTS: agentsDir() },
     },
     { optional: true, ...otherPrograms("emacs", [], "tests/emacs", {}) },
     {
       name: "editor",
-      needs: ["vscode"],
-      alone: true,
-      count: countWords,
-      summary: /^\d+ (passed|failed|skipped)\b.*$/,
-      passing: /^ {2}ok {4}|^ +figure: /,
-      failure: /^ {2}FAIL {2}/,
-      ...script("tests/editor/run.mjs", ...journey),
+      ...inEditor(...journey),
       leftOutBy: editor ? undefined : "--no-editor",
     },
     {

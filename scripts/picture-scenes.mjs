@@ -18,25 +18,31 @@ export const AGENTS = {
 };
 
 export const HOSTED = EXAMPLE;
+export const HOSTED_PROMPT = "Importing hello must greet nobody. Describe it in a README";
 
 const LOOP = EXAMPLE["hello.py"].slice(EXAMPLE["hello.py"].indexOf("names ="));
 const GUARDED = `if __name__ == "__main__":\n${LOOP.replace(/^(?=.)/gm, "    ")}`;
-const hostedPlan = (...statuses) => ({
-  plan: ["Guard the loop", "Describe it in a README"].map((text, index) => [text, statuses[index]]),
-});
+const setTask = (taskId, status) => ["TaskUpdate", { taskId, status }];
 
-/** What the agent of another maker does (tests/hosted_agents/acp_agent.py). */
-export const HOSTED_TURNS = [
+/** What the model of the real Claude Code answers to the prompt (tests/real_agents/stand_in.py). */
+export const HOSTED_WORK = [
+  ["TaskCreate", { subject: "Guard the loop", description: "In hello.py", activeForm: "Guarding the loop" }],
+  ["TaskCreate", { subject: "Describe it in a README", description: "Briefly", activeForm: "Describing it" }],
+  setTask("1", "in_progress"),
+  ["Read", { file_path: "hello.py" }],
+  ["Edit", { file_path: "hello.py", old_string: LOOP, new_string: GUARDED }],
+  ["Bash", { command: "python3 hello.py Ada", description: "Greet Ada" }],
+  setTask("1", "completed"),
+  setTask("2", "in_progress"),
   [
-    { say: "I guard the loop, so that importing hello greets nobody." },
-    hostedPlan("in_progress", "pending"),
-    { write: ["hello.py", EXAMPLE["hello.py"].replace(LOOP, GUARDED)] },
-    { shell: "python3 hello.py Ada" },
-    hostedPlan("completed", "in_progress"),
-    { write: ["README.md", "# Hello\n\nGreets by the time of day: `python3 hello.py Ada`\n"] },
-    hostedPlan("completed", "completed"),
-    { say: "Both steps are done." },
+    "Write",
+    {
+      file_path: "README.md",
+      content: "# Hello\n\nGreets by the time of day: `python3 hello.py Ada`\n",
+    },
   ],
+  setTask("2", "completed"),
+  "Importing hello greets nobody now, and the README describes how to run it.",
 ];
 
 const TEST = `

@@ -1,13 +1,22 @@
-// `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording instead of the model.
-// `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `subagents`, `hooks`, `agents`, `hosted`, `toolServers`,
-// `animation`, `walkthrough` or `icon`.
+// `npm run pictures`: takes the pictures of the documentation in a real VS Code, with a recording or a stand-in instead of
+// the model. `-- --only NAME[,NAME]` makes only some of them: `stills`, `models`, `subagents`, `hooks`, `agents`, `hosted`,
+// `toolServers`, `animation`, `walkthrough` or `icon`.
 
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { pythonEnvironment, root, venvProgram } from "./process.mjs";
-import { AGENTS, HOOKS, HOSTED, HOSTED_TURNS, hookTurns, OWN_HOOKS, subagentTurns } from "./picture-scenes.mjs";
+import {
+  AGENTS,
+  HOOKS,
+  HOSTED,
+  HOSTED_PROMPT,
+  HOSTED_WORK,
+  hookTurns,
+  OWN_HOOKS,
+  subagentTurns,
+} from "./picture-scenes.mjs";
 import { say } from "./progress.mjs";
 import { ensureNode, ensurePython, main, runOrThrow, waitForAll } from "./setup.mjs";
 import { ensureWheels, wheelsDir } from "./wheels.mjs";
@@ -52,7 +61,7 @@ async function open(
   replay,
   size,
   settings = {},
-  { workspace = path.join(example, "workspace"), file = "hello.py" } = {},
+  { workspace = path.join(example, "workspace"), file = "hello.py", env = {} } = {},
 ) {
   const { openAgent } = await import("../tests/editor/agent.mjs");
   const { pictureFonts, PICTURE_SETTINGS } = await import("../tests/editor/host/pictures.mjs");
@@ -62,6 +71,7 @@ async function open(
     name: "pictures",
     theme,
     workspace,
+    env,
     settings: { ...PICTURE_SETTINGS, "fairlead.replay": replay, ...settings },
   });
   if (file) await editor.page.openFile(file);
@@ -207,35 +217,28 @@ async function takeAgents(theme) {
   await close();
 }
 
-/** Takes the picture of what an agent of another maker has proposed. The agent of the tests plays its part. */
+/** Takes the picture of what the real Claude Code has proposed, with a stand-in instead of its model. */
 async function takeHosted(theme) {
-  const { temporaryFile } = await import("../tests/editor/host/temporary.mjs");
-  const script = temporaryFile("script.json");
-  fs.writeFileSync(script, JSON.stringify(HOSTED_TURNS));
-  const claude = {
-    command: venvProgram("python"),
-    args: ["-I", "-S", path.join(root, "tests/hosted_agents/acp_agent.py"), script],
-    state: { AGENT_STATE: "" },
-    env: { MODELS: "Sonnet,Opus" },
-  };
-  const checks = ["python3 -m unittest"];
-  const settings = { "fairlead.agents": { claude }, "fairlead.checks": checks };
-  const { page, close } = await open(theme, "", SIZE, settings, { workspace: HOSTED, file: "" });
-  await page.runCommand("Agent: Show Conversation");
-  await page.runCommand("Agent: Choose Agent...");
-  await page.pick("Claude Code", { title: "Agent: Choose Agent" });
-  const conversation = page.webview();
-  await conversation.locator("[data-action=chooseAgent]", { hasText: "Claude Code" }).waitFor();
-  await conversation.locator("textarea").fill("Importing hello must greet nobody. Describe it in a README");
-  await conversation.locator("textarea").press("Enter");
-  await conversation.locator(".card button", { hasText: "Allow" }).click();
-  await conversation.locator("p", { hasText: "Both steps are done." }).waitFor({ timeout: 60_000 });
+  const { conversationSays } = await import("../tests/editor/agent.mjs");
+  const { allow, choose, send, showConversation } = await import("../tests/editor/hosted.mjs");
+  const { installClaude, KEY, startStandIn } = await import("../tests/real_agents/claude.mjs");
+  const standIn = await startStandIn({ [HOSTED_PROMPT]: HOSTED_WORK });
+  const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: standIn.url };
+  const settings = { "fairlead.checks": ["python3 -m unittest"] };
+  const { code, page, close } = await open(theme, "", SIZE, settings, { workspace: HOSTED, file: "", env });
+  await installClaude(code.home);
+  await showConversation(page);
+  await choose(page, "Claude Code");
+  await send(page, HOSTED_PROMPT);
+  await allow(page, "Start this agent?");
+  await conversationSays(page, [HOSTED_WORK.at(-1), "2 files to review."], 120_000);
   await page.rows("Proposed Changes", (rows) => rows.length > 2);
   await page.clickRow("Proposed Changes", "hello.py");
   await page.diffLines("modified", { wanted: (lines) => lines.length > 5 });
   await page.page.mouse.move(600, 540);
   await taker(theme)(page, "hosted-agents");
   await close();
+  await standIn.close();
 }
 
 /** Writes a recording and returns its path. */

@@ -81,6 +81,33 @@ async def test_its_plan_is_the_plan_and_its_ticks_are_proven(world: World) -> No
     assert titles.count("Write a.txt") == 2
 
 
+async def test_a_step_of_which_it_says_only_that_it_is_done_is_checked(world: World) -> None:
+    """docs/faults.md F-real2-1: also if it writes with its shell only. It works on the first open step."""
+    world.settings = {"checks": ["grep -q fixed a.txt"], "check.agentPrompts": 0}
+    turn = [
+        {"plan": [["Repair it", "pending"]]},
+        {"shell": "echo wrong > a.txt"},
+        {"plan": [["Repair it", "completed"]]},
+    ]
+    async with world.client(turn) as client:
+        result = await run(client)
+        opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
+    assert [(item["content"], item["status"]) for item in opened["plan"]["items"]] == [("Repair it", "in_progress")]
+    assert [Path(each).name for each in opened["plan"]["items"][0]["evidence"]["files"]] == ["a.txt"]
+
+
+async def test_a_failed_check_does_not_run_again_because_it_repeats_its_plan(world: World) -> None:
+    """It runs again after the agent has read that it failed, whether the agent then writes something or not."""
+    world.settings = {"checks": ["grep -q fixed a.txt"], "check.agentPrompts": 0}
+    begin, complete = ({"plan": [["Repair it", status]]} for status in ("in_progress", "completed"))
+    first = [begin, {"write": ["a.txt", "wrong\n"]}, complete, complete]
+    async with world.client(first, [complete, complete], [{"write": ["a.txt", "x\n"]}, complete, complete]) as client:
+        session_id = (await run(client))["sessionId"]
+        for _ in range(2):
+            await run(client, "Go on.", sessionId=session_id)
+    assert [each["command"] for each in client.events("command")] == ["grep -q fixed a.txt"] * 3
+
+
 async def test_failed_checks_wait_for_the_next_prompt_if_the_user_wants_that(world: World) -> None:
     world.settings = {"checks": ["false"], "check.agentPrompts": 0}
     turn = [{"plan": [["Do it", "in_progress"]]}, {"write": ["a.txt", "x\n"]}, {"plan": [["Do it", "completed"]]}]

@@ -2,9 +2,11 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +41,7 @@ NAMES = [
     *("rawInput", "rawOutput", "command", "cmd", "todos", "plan", "output", "entries", "step", "activeForm"),
     *("availableCommands", "name", "description", "currentModeId", "modeId", "configOptions", "id", "currentValue"),
     *("options", "value", "category", "modes", "models", "availableModes", "currentModelId", "availableModels"),
+    *("commands", "terminal_output_delta", "data", "_meta"),
     *("modelId", "used", "size", "cost", "amount", "currency", "usage", "inputTokens", "outputTokens"),
 ]
 WORDS = [
@@ -65,6 +68,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
     max_leaves=25,
 )
+CALLS: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "calls.yaml").read_text())
 UPDATES = st.builds(
     lambda kind, fields: {**fields, "sessionUpdate": kind},
     st.sampled_from(KINDS) | VALUES,
@@ -162,3 +166,28 @@ def test_a_usual_update_is_read() -> None:
         {"sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": {"amount": 1, "currency": "USD"}}, {}
     )
     assert used == Used(5, 10, 1.0)
+
+
+@pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+def test_a_call_of_a_real_agent_is_read(case: dict[str, Any]) -> None:
+    known: dict[str, CallState] = {}
+    for frame in case["frames"]:
+        call = read_update(frame, known)
+        assert isinstance(call, CallState)
+        known[call.id] = call
+    call = known["a"]
+    assert (call.kind, call.command, call.output) == (case["kind"], case.get("command", ""), case.get("output", ""))
+    assert call.says_what == case.get("says_what", bool(call.input))
+    plan = plan_of_call(call)
+    assert (None if plan is None else [[each["content"], each["status"]] for each in plan.items]) == case.get("plan")
+
+
+def test_the_pieces_of_an_output_are_limited() -> None:
+    """The beginning stays, so that what is shown already does not change."""
+    frame: dict[str, Any] = {"sessionUpdate": "tool_call_update", "toolCallId": "a"}
+    known: dict[str, CallState] = {}
+    for letter in "abcd":
+        call = read_update({**frame, "_meta": {"terminal_output_delta": {"data": letter * MAX_OUTPUT}}}, known)
+        assert isinstance(call, CallState)
+        known["a"] = call
+    assert known["a"].output == "a" * MAX_OUTPUT

@@ -1,21 +1,24 @@
 """A stand-in for the APIs that agents speak: Messages, Responses, Chat Completions and Gemini's.
 
-It answers each request with the next call that fits the tools of the request, and at the end with a text.
+It answers each request with the next call of a script, and at the end with a text. As a program, it takes the paths of
+the script and of a file for the requests that it gets, prints its address, and ends with its standard input.
 """
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
 Json = dict[str, Any]
 Step = tuple[str, Json]
 """The name of a tool and its input."""
-Work = Callable[[Sequence[str]], Sequence[Step]]
-"""Returns the calls for one prompt, given the names of the tools."""
+Work = Sequence[Step | str]
+"""The calls for one prompt, and the text at its end, if it matters."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Asked:
     api: str
     prompts: Sequence[str]
     """The texts of the user, the oldest first."""
-    results: int
-    """How many results follow the last prompt."""
+    results: Sequence[str]
+    """What the calls since the last prompt returned, as JSON."""
     tools: Sequence[str]
     key: str
     body: Json = field(repr=False)
@@ -39,8 +42,9 @@ class StandIn:
         work: by a word that the prompt contains.
     """
 
-    def __init__(self, work: dict[str, Work]) -> None:
+    def __init__(self, work: Mapping[str, Work]) -> None:
         self.work, self.asked = work, list[Asked]()
+        self.on_asked: Callable[[Asked], None] = lambda _: None
         stand_in = self
 
         class Handler(_Handler):
@@ -63,11 +67,17 @@ class StandIn:
     def next_step(self, asked: Asked) -> Step | str:
         """The next call, or the text at the end."""
         self.asked.append(asked)
+        self.on_asked(asked)
         if not asked.tools or not asked.prompts:
             return "ok"
         word = next(word for word in self.work if word in asked.prompts[-1])
-        steps = self.work[word](asked.tools)
-        return steps[asked.results] if asked.results < len(steps) else f"Done: {word}."
+        steps, done = self.work[word], len(asked.results)
+        if done == len(steps):
+            return f"Done: {word}."
+        if isinstance(step := steps[done], str):
+            return step
+        name, given = step
+        return (name, given) if name in asked.tools else f"There is no tool {name} among {', '.join(asked.tools)}."
 
 
 def _texts(content: Any) -> str:
@@ -83,19 +93,18 @@ def _read(path: str, body: Json, key: str, words: Iterable[str]) -> Asked | None
         words: those that prompts contain. What else the user says, the agent has added.
     """
     prompts: list[str] = []
-    results = 0
+    results: list[str] = []
 
     def note(text: str) -> None:
-        nonlocal results
         if any(word in text for word in words) and not text.lstrip().startswith("<system-reminder>"):
             prompts.append(text)
-            results = 0
+            results.clear()
 
     if path.endswith("/messages"):
         for message in body["messages"]:
             content = message["content"]
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            found = sum(part["type"] == "tool_result" for part in parts)
+            found = [json.dumps(part) for part in parts if part["type"] == "tool_result"]
             results += found
             if message["role"] == "user" and not found:
                 for part in parts:
@@ -104,13 +113,15 @@ def _read(path: str, body: Json, key: str, words: Iterable[str]) -> Asked | None
     if path.endswith("/responses"):
         given = body.get("input")
         for item in [{"role": "user", "content": given}] if isinstance(given, str) else given or ():
-            results += str(item.get("type", "")).endswith("call_output")
+            if str(item.get("type", "")).endswith("call_output"):
+                results.append(json.dumps(item))
             if item.get("role") == "user":
                 note(_texts(item["content"]))
         return Asked("responses", prompts, results, [*_named(body.get("tools") or ())], key, body)
     if path.endswith("/chat/completions"):
         for message in body["messages"]:
-            results += message["role"] == "tool"
+            if message["role"] == "tool":
+                results.append(json.dumps(message))
             if message["role"] == "user":
                 note(_texts(message["content"]))
         return Asked(
@@ -118,7 +129,7 @@ def _read(path: str, body: Json, key: str, words: Iterable[str]) -> Asked | None
         )
     if "enerateContent" in path:
         for message in body.get("contents", ()):
-            found = sum("functionResponse" in part for part in message.get("parts", ()))
+            found = [json.dumps(part) for part in message.get("parts", ()) if "functionResponse" in part]
             results += found
             if message.get("role") == "user" and not found:
                 note(_texts(message.get("parts")))
@@ -296,3 +307,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._events([answer], are_named=False)
         else:
             self._json(answer, 200)
+
+
+def main(script: Path, requests: Path) -> None:
+    """Serves a script in JSON, and writes the body of each request to a model as a line of JSON."""
+    with StandIn(json.loads(script.read_text())) as api, requests.open("w") as file:
+        api.on_asked = lambda asked: print(json.dumps(asked.body), file=file, flush=True)
+        print(api.url, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -26,6 +26,9 @@ MAX_PATH = 4_096
 MAX_COUNT = 10**15
 """The largest number of tokens or US dollars that is believed. JavaScript has all integers up to nine times as many."""
 _FENCED = re.compile(r"(?s)```[\w-]*\n((?:(?!```).)*?)\n?```")
+_BOX = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ \w~/>-])\][ \t]+(\S.*)$")
+_BOXES = {" ": "pending", "x": "completed"}
+"""The status of an entry by what is in its box; anything else says that it is in progress."""
 ENDED: tuple[CallStatus, ...] = ("completed", "failed")
 _KINDS: Mapping[str, ToolKind] = {
     **{kind: kind for kind in get_args(ToolKind) if kind not in ("ask", "agent")},
@@ -59,14 +62,21 @@ class CallState:
     @property
     def command(self) -> str:
         """The command line that it runs, which some agents say only in the title; empty for another kind of call."""
-        if self.kind != "execute":
-            return ""
-        given = self.input.get("command", self.input.get("cmd"))
+        return (self._given_command or self.title) if self.kind == "execute" else ""
+
+    @property
+    def says_what(self) -> bool:
+        """Whether it is known what the call does. At first, some agents say only the name of the tool."""
+        return bool(self._given_command if self.kind == "execute" else self.input)
+
+    @property
+    def _given_command(self) -> str:
+        given = self.input.get("command", self.input.get("cmd", self.input.get("commands")))
         if isinstance(given, str):
             return given
         words = [each for each in given if isinstance(each, str)] if is_list(given) else []
-        if not words:
-            return self.title
+        if "commands" in self.input:  # cline: several
+            return "\n".join(words)
         # codex: ["bash", "-lc", "..."]
         return words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words)
 
@@ -187,12 +197,21 @@ def read_call(given: Mapping[str, Any], known: Mapping[str, CallState]) -> CallS
         changes["claims"] = tuple(islice(filter(None, claims), MAX_LOCATIONS))
     if not changes.get("output") and (raw := _raw_output(given.get("rawOutput"))):
         changes["output"] = raw
+    more = fields_of(fields_of(given.get("_meta")).get("terminal_output_delta")).get("data")
+    if isinstance(more, str):  # codex, although terminals are not announced
+        changes["output"] = (call.output + more)[:MAX_OUTPUT]
     if is_list(given.get("locations")):
         changes["locations"] = tuple(islice(_locations(given["locations"]), MAX_LOCATIONS))
     raw_input = given.get("rawInput")
     if is_object(raw_input) and raw_input and _is_short(raw_input):
         changes["input"] = raw_input
-    return replace(call, **changes)
+    changed = replace(call, **changes)
+    return replace(changed, kind="execute") if _is_command(changed) else changed
+
+
+def _is_command(call: CallState) -> bool:
+    """Whether a call whose kind the agent does not say runs a command (goose): the user's rules for commands apply."""
+    return call.kind == "other" and isinstance(call.input.get("command"), str) and "path" not in call.input
 
 
 def read_plan(entries: Any) -> PlanEntries | None:
@@ -209,15 +228,35 @@ def read_plan(entries: Any) -> PlanEntries | None:
             item = {"content": content, "status": status if status in ("in_progress", "completed") else "pending"}
             active = _line(entry.get("activeForm"), MAX_ENTRY)
             items.append({**item, "activeForm": active} if active else item)
-    return PlanEntries(items)
+    return PlanEntries(_with_current(items))
+
+
+def _with_current(items: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
+    """The items, the first open one in progress if none is: otherwise the agent's work belonged to no step.
+
+    Then it could complete the step without its checks.
+    """
+    statuses = [each["status"] for each in items]
+    if "in_progress" in statuses or "pending" not in statuses:
+        return items
+    first = statuses.index("pending")
+    return [*items[:first], {**items[first], "status": "in_progress"}, *items[first + 1 :]]
 
 
 def plan_of_call(call: CallState) -> PlanEntries | None:
     """The plan that a call of a todo tool writes; None if it is another tool: some agents have no plan update."""
     given = call.input.get("todos", call.input.get("plan"))
+    if list(call.input) == ["content"]:  # goose: a text, and no file that it would be written to
+        given = [*_checklist(_text(call.input["content"]))]
     if not is_list(given) or not given or not all("status" in fields_of(each) for each in given):
         return None
     return read_plan(given)
+
+
+def _checklist(text: str) -> Iterable[Mapping[str, str]]:
+    """The entries of a list in Markdown whose items begin with a box, such as `- [x]`."""
+    for box, content in _BOX.findall(text):
+        yield {"content": content, "status": _BOXES.get(box.lower(), "in_progress")}
 
 
 def read_options(result: Mapping[str, Any]) -> tuple[Option, ...]:
@@ -306,8 +345,12 @@ def _output_of(part: Any) -> str:
 
 
 def _raw_output(given: Any) -> str:
+    if is_list(given):  # cline: the result of each command
+        given = "\n".join(filter(None, map(_raw_output, given)))
     if is_object(given):
-        given = next((given[name] for name in ("formatted_output", "output", "stdout") if name in given), None)
+        given = next(
+            (given[name] for name in ("formatted_output", "output", "stdout", "result") if name in given), None
+        )
     return given[-MAX_OUTPUT:] if isinstance(given, str) else ""
 
 

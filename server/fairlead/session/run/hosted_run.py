@@ -156,6 +156,8 @@ class HostedRun:
     _updates: "asyncio.Queue[Update | _ToolCall]" = field(default_factory=asyncio.Queue["Update | _ToolCall"])
     _plan: Sequence[Mapping[str, str]] = ()
     """The latest one; empty if not all of it was taken over."""
+    _failed: tuple[Sequence[Mapping[str, str]], object] | None = None
+    """The latest plan that was not all taken over, with `change_token` then, until the agent reads why."""
     _plans: int = 0
     _tool_calls: int = 0
     _reports: int = 0
@@ -226,6 +228,7 @@ class HostedRun:
             context.history.add_to_user_message(feedback)
             content += self._blocks(feedback)
             self._round += 1
+            self._failed = None
             self._shown.clear()  # agents repeat the ids of earlier turns
             context.emit(RoundStarted(self._round))
             await self._sync()
@@ -380,7 +383,7 @@ class HostedRun:
                 pass
 
     async def _take_call(self, call: CallState) -> None:
-        if call.status in ("in_progress", *ENDED) or call.locations or call.input:
+        if call.status in ("in_progress", *ENDED) or call.says_what:
             self._start(call)
         shown = self._shown.get(call.id)
         if shown is None or shown.is_finished:
@@ -479,6 +482,9 @@ class HostedRun:
         if self._completes(plan):  # otherwise what was written since belongs to a call that comes next
             await self._sync()
             self._report_rest()
+        attempt = (plan.items, self.context.change_token())
+        if attempt == self._failed:
+            return
         self._plans += 1
         call = Call(f"{self.id}.plan{self._plans}", "todo", {"items": self._with_checks(plan.items)})
         results: list[Result] = []
@@ -490,6 +496,7 @@ class HostedRun:
         elif result.plan_update is not None and result.plan_update.open:
             self._unread.append(CHECKED.format(results=result.output))
         self._plan = () if self._unread else plan.items
+        self._failed = attempt if self._unread else None
 
     def _with_checks(self, items: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """The items of a plan, which has no checks, with those that their steps have."""
