@@ -18,7 +18,8 @@ from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Change, Chang
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.ignored import IgnoreRules, OuterRules, is_environment, outer_rules
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, file_status, parents
+from fairlead.shell.sandbox.layer.settled_files import Basis
 from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
@@ -51,12 +52,14 @@ def collect(
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
-        takes: false if the command still runs. Then the layer stays as it is.
+        takes: false if the command still runs. Then the layer stays as it is, and what is in it as it was at the last
+            call, and did not differ from the view then, is not read again (`SettledFiles`).
 
     Raises:
         OSError, PathEscape: something cannot be read.
     """
     collector = _Collector(upper, view, since, takes)
+    upper.settled.begin()
     try:
         with trees.opened(upper.folder) as top:
             collector.collect_folder(top, "", _Folder(shows_lower=True, is_ignored=False))
@@ -195,6 +198,10 @@ class _Collector:
         Returns whether later commands see something at the path.
         """
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        settled = None if self.takes else self.upper.settled.find(path, found, self._basis)
+        if settled is not None:
+            self._seen.add(path)
+            return settled
         in_lower = folder.shows_lower and self._lower.status(path) is not None
         if self.upper.is_untouched_copy(path, found, self.view):
             self._remove(name, at)
@@ -218,6 +225,8 @@ class _Collector:
             self._deleted_below(path)
             if whiteout and over_folder:
                 self._removed_folders.append(_printable(path))
+        if whiteout and not over_folder and path in self.view.proposed and self.view.proposed[path] is None:
+            self._note_settled(path, found, None, stays=False)
         self._remove(name, at)
         return stays
 
@@ -280,8 +289,9 @@ class _Collector:
             is_link = stat.S_ISLNK(found.st_mode)
             is_same = is_link and self._same_link(at, name, path)
             return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
+        basis = self._basis(path)  # before anything is read
         if self.upper.is_untouched(path, found):
-            return True
+            return self._note_settled(path, found, basis)
         if self._is_full():
             self.upper.times.note_changed(path, None)
             return False
@@ -289,20 +299,34 @@ class _Collector:
             trees.allow_owner(name, at, stat.S_IRUSR)
         with trees.open_regular_file(name, at) as file:
             if found.st_size > MAX_BYTES:
-                return self._is_users(path, file) or self._add_not_proposed(path, _TOO_LARGE)
+                if self._is_users(path, file):
+                    return self._note_settled(path, found, basis)
+                return self._add_not_proposed(path, _TOO_LARGE)
             data = file.read(MAX_BYTES)
         self._bytes_read += len(data)
         before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
             self._rewritten[path] = data, mode
-            return True
+            return self._note_settled(path, found, basis)
         if obstacle:
             return self._add_not_proposed(path, obstacle)
         self.upper.times.note_changed(path, (data, mode))
         expected = before.mode if before is not None else mode & ~0o111
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
         return True
+
+    def _basis(self, path: str) -> Basis:
+        """What a file is compared with."""
+        if path in self.view.proposed:
+            return self.view.proposed[path]
+        lower = self._lower.status(path)
+        return file_status(lower) if lower is not None else None
+
+    def _note_settled(self, path: str, found: os.stat_result, basis: Basis, *, stays: bool = True) -> bool:
+        """Notes that a file does not differ from its basis. Returns `stays`."""
+        self.upper.settled.add(path, found, basis, stays=stays)
+        return stays
 
     def _is_users(self, path: str, file: BinaryIO) -> bool:
         """Whether a file has the same bytes as the user's."""
