@@ -198,10 +198,11 @@ class _Collector:
         Returns whether later commands see something at the path.
         """
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
-        settled = None if self.takes else self.upper.settled.find(path, found, self._basis)
+        settled = None if self.takes else self.upper.settled.find(path, found, lambda: self._basis(path, folder))
         if settled is not None:
             self._seen.add(path)
-            return settled
+            self._changed_ignored += [path] if settled.has_changed else []
+            return settled.stays
         in_lower = folder.shows_lower and self._lower.status(path) is not None
         if self.upper.is_untouched_copy(path, found, self.view):
             self._remove(name, at)
@@ -214,19 +215,21 @@ class _Collector:
         whiteout = is_whiteout(name, at, found)
         over_folder = folder.shows_lower and self._lower.is_folder(path)
         if self._is_ignored(path, folder, as_folder=whiteout and over_folder):
-            self._retain(path, found)
+            has_changed = self._retain(path, found)
             if not whiteout:
                 self._note_new_ignored(path, path)
+            if folder.is_ignored:
+                self.upper.settled.add(path, found, "ignored", stays=not whiteout, has_changed=has_changed)
             return not whiteout
         stays = not whiteout
         if not whiteout and self._is_reported(path):
-            stays = self._leaf(at, name, path, found) or in_lower
+            stays = self._leaf(at, name, path, found, folder) or in_lower
         if (whiteout or over_folder) and path not in self.view.removed_folders:
             self._deleted_below(path)
             if whiteout and over_folder:
                 self._removed_folders.append(_printable(path))
         if whiteout and not over_folder and path in self.view.proposed and self.view.proposed[path] is None:
-            self._note_settled(path, found, None, stays=False)
+            self.upper.settled.add(path, found, None, stays=False)
         self._remove(name, at)
         return stays
 
@@ -279,7 +282,7 @@ class _Collector:
             else:
                 self._omitted += 1
 
-    def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> bool:
+    def _leaf(self, at: int, name: str, path: str, found: os.stat_result, folder: _Folder) -> bool:
         """Collects a file, link or device that the command left, if it differs from what was there before.
 
         Returns false if it is lost, because it cannot be proposed.
@@ -289,7 +292,7 @@ class _Collector:
             is_link = stat.S_ISLNK(found.st_mode)
             is_same = is_link and self._same_link(at, name, path)
             return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
-        basis = self._basis(path)  # before anything is read
+        basis = self._basis(path, folder)  # before anything is read
         if self.upper.is_untouched(path, found):
             return self._note_settled(path, found, basis)
         if self._is_full():
@@ -316,17 +319,19 @@ class _Collector:
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
         return True
 
-    def _basis(self, path: str) -> Basis:
-        """What a file is compared with."""
+    def _basis(self, path: str, folder: _Folder) -> Basis:
+        """What a file in a folder is compared with."""
         if path in self.view.proposed:
             return self.view.proposed[path]
+        if folder.is_ignored:
+            return "ignored"
         lower = self._lower.status(path)
         return file_status(lower) if lower is not None else None
 
-    def _note_settled(self, path: str, found: os.stat_result, basis: Basis, *, stays: bool = True) -> bool:
-        """Notes that a file does not differ from its basis. Returns `stays`."""
-        self.upper.settled.add(path, found, basis, stays=stays)
-        return stays
+    def _note_settled(self, path: str, found: os.stat_result, basis: Basis) -> bool:
+        """Notes that a file does not differ from its basis. Returns true, because it stays."""
+        self.upper.settled.add(path, found, basis)
+        return True
 
     def _is_users(self, path: str, file: BinaryIO) -> bool:
         """Whether a file has the same bytes as the user's."""
@@ -425,13 +430,19 @@ class _Collector:
         path = _printable(change.path)
         self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
-    def _retain(self, path: str, found: os.stat_result | None = None) -> None:
-        """Leaves an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
+    def _retain(self, path: str, found: os.stat_result | None = None) -> bool:
+        """Leaves an ignored file or folder in the layer. Returns whether it is a file of the user that was changed.
+
+        Args:
+            found: a file's status there; None for a folder.
+        """
         self._seen.add(path)
         self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
-        if written and fingerprint is not None and not self._before.is_cache(path):
+        has_changed = written and fingerprint is not None and not self._before.is_cache(path)
+        if has_changed:
             self._changed_ignored.append(path)
+        return has_changed
 
     def _note_new_ignored(self, name: str, path: str) -> None:
         if path not in self.upper.retained:
