@@ -129,6 +129,10 @@ class Agent:
     def do_think(self, text: str) -> None:
         self.update("agent_thought_chunk", content={"type": "text", "text": text})
 
+    def do_pause(self, seconds: float) -> None:
+        """Thinks, for the benchmark: tests wait for conditions."""
+        time.sleep(seconds)
+
     def do_frame(self, fields: dict[str, Any]) -> None:
         """An update as it is."""
         self.send(method="session/update", params={"sessionId": self.session, "update": fields})

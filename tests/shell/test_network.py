@@ -6,6 +6,7 @@ import ipaddress
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
@@ -21,6 +22,7 @@ if sys.platform != "linux":
     pytest.skip("the sandbox needs Linux", allow_module_level=True)
 
 from fairlead.shell.sandbox.box import network as networks
+from fairlead.shell.sandbox.box.names import Question, hosts_without
 from fairlead.shell.sandbox.box.relay import Policy, is_public, local_networks
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from shell.boxes import PLAIN, Boxes, boxes, start
@@ -106,15 +108,8 @@ async def test_the_internet_is_not_this_machine_or_its_surroundings(box: Boxes, 
 
 def test_the_internet_is_reached() -> None:
     """In a world with a server at a public address; nothing else answers in it, although a server listens there."""
-    world = [sys.executable, str(Path(__file__).with_name("internet_world.py"))]
-    can_have_one = shutil.which("ip") and shutil.which("unshare")
-    if (
-        not can_have_one
-        or subprocess.run(["unshare", "-rn", "ip", "link", "add", "type", "veth"], check=False).returncode
-    ):
-        pytest.skip("this machine cannot have a network of its own")
-    shown = subprocess.run(["unshare", "-rn", *world], check=True, capture_output=True, text=True, timeout=100).stdout
-    first, *others = [line.split(" ", 2)[2] for line in shown.splitlines()]
+    shown = in_a_world("internet_world.py")
+    first, *others = [line.split(" ", 2)[2] for line in shown]
     assert first == "got hello"
     assert len(others) == 4
     assert all("got" not in other for other in others), others
@@ -203,22 +198,99 @@ async def test_a_relay_that_ended_is_started_again(box: Boxes) -> None:
                     await asyncio.to_thread(each.wait)
 
 
-def leading_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """Makes every name lead to an address."""
+def in_a_world(program: str, *arguments: str) -> list[str]:
+    """The lines that a program of this folder prints in a network of its own. Skips the test if there can be none."""
+    can_have_one = shutil.which("ip") and shutil.which("unshare")
+    if (
+        not can_have_one
+        or subprocess.run(["unshare", "-rn", "ip", "link", "add", "type", "veth"], check=False).returncode
+    ):
+        pytest.skip("this machine cannot have a network of its own")
+    command = ["unshare", "-rnm", sys.executable, str(Path(__file__).with_name(program)), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=100).stdout.splitlines()
 
-    def answer(_host: str, port: int, **_: object) -> list[tuple[object, ...]]:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", answer)
+def test_a_name_is_looked_up_for_each_connection(tmp_path: Path) -> None:
+    """docs/faults.md F-cost-1: the addresses of a host change while a process runs, and it reaches each of them. The
+    owner of the name decides them. So none is this machine or its link, or in its networks unless it was so at first.
+    """
+    (tmp_path / "ws").mkdir()
+    found = dict[str, list[str]]()
+    for line in in_a_world("names_world.py", str(tmp_path)):
+        internet, *words = line.split()
+        found.setdefault(internet, []).append(" ".join(words))
+    first, second, private = "93.184.216.34", "93.184.216.35", "10.8.8.8"
+    reached = [f"api.example.test 443 {each} {each}" for each in (first, second, first)]
+    refused = ["10.9.9.1", "127.0.0.1", "169.254.169.254", private, "0.0.0.0"]
+    expected = [
+        *reached,
+        *(f"api.example.test 443 {each} nothing" for each in refused),
+        f"api.example.test 443 {second} {second}",
+        f"api.example.test 8443 {first} nothing",
+        f"other.example.test 443 {first} nothing",
+        f"corp.example.test 8443 {private} {private}",
+        f"corp.example.test 8443 {second} {second}",
+        "the address in the box is 198.18.0.1",
+    ]
+    assert found["False"] == expected
+    expected[expected.index(f"other.example.test 443 {first} nothing")] = f"other.example.test 443 {first} {first}"
+    assert found["True"] == expected
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.9", "0.0.0.0", "169.254.169.254", "224.0.0.1"])
-async def test_a_name_does_not_lead_to_this_machine(box: Boxes, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """docs/faults.md 196: the question showed a name, whose owner decides its address."""
-    async with answering() as port:
-        leading_to(monkeypatch, address)
-        network = Network(services=frozenset({Service("db.example.test", port)}))
-        assert (await box.run(talk("127.0.0.1", port), network=network)).code != 0
+ASK = """
+import socket, struct
+for stream in (False, True):
+    for name, kind in (("API.example.test", 1), ("api.example.test", 28), ("c2VjcmV0.example.test", 1)):
+        labels = b"".join(bytes([len(each)]) + each for each in name.encode().split(b".")) + bytes(1)
+        question = struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + labels + struct.pack(">HH", kind, 1)
+        with socket.socket(type=socket.SOCK_STREAM if stream else socket.SOCK_DGRAM) as s:
+            s.connect(("127.0.0.1", 53))
+            s.sendall(len(question).to_bytes(2, "big") + question if stream else question)
+            answer = s.recv(999)[2 * stream:]
+            code, count = struct.unpack_from(">HHHH", answer)[1] & 15, struct.unpack_from(">HHHH", answer)[3]
+            print(name, kind, stream, code, count, socket.inet_ntoa(answer[-4:]) if count else "")
+"""
+
+
+async def test_other_names_are_not_asked_for(box: Boxes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/faults.md F-cost-2: without the internet, a question for another name would carry what it contains to
+    whoever has that name. Both ways to ask get an answer, and no name server is there.
+    """
+    settings = tmp_path / "resolv.conf"
+    settings.write_text("nameserver 203.0.113.1\n")
+    monkeypatch.setattr(networks, "_RESOLV_CONF", settings)
+    network = Network(services=frozenset({Service("api.example.test", 443)}))
+    answers = (await box.output(f"python3 - <<'END'\n{ASK}END", network=network)).splitlines()
+    assert answers == [
+        each
+        for stream in (False, True)
+        for each in (
+            f"API.example.test 1 {stream} 0 1 198.18.0.1",
+            f"api.example.test 28 {stream} 0 0 ",
+            f"c2VjcmV0.example.test 1 {stream} 3 0 ",
+        )
+    ]
+
+
+@pytest.mark.parametrize("size", [*range(34), 100])
+def test_a_question_that_is_none(size: int) -> None:
+    """Nothing else than one whole question is answered."""
+    message = struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\3api\7example\4test\0" + struct.pack(">HH", 1, 1)
+    assert len(message) == 34
+    assert Question.parse(message) == Question(7, 0x100, "api.example.test", 1, message[12:])
+    assert Question.parse(message[:size] if size < len(message) else message[:2] + b"\x81" + message[3:]) is None
+    for wrong in (b"\x00\x07\x29", b"\x00\x07\x01\x00\x00\x02"):  # another operation, two questions
+        assert Question.parse(wrong + message[len(wrong) :]) is None
+
+
+def test_a_file_of_hosts_without_some_names() -> None:
+    """Everything else in it stays."""
+    text = (
+        "# mine\n127.0.0.1 localhost\n10.0.0.1\tAPI.example.test db # x\n10.0.0.2 api.example.test.\n\n10.0.0.3 dbx\n"
+    )
+    expected = "# mine\n127.0.0.1 localhost\n10.0.0.1 db\n\n10.0.0.3 dbx\n"
+    assert hosts_without(text, {"api.example.test": "198.18.0.1"}) == expected
+    assert hosts_without(text, {}) == text
 
 
 @pytest.mark.parametrize("odd", ["[fe80::1]:80", "127.0.0.1:53", "240.0.0.1:80", "name.invalid:53"])

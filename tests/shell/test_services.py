@@ -1,58 +1,20 @@
 """A long-lived process in the sandbox: what it sees, and what it has changed while it runs."""
 
 import contextlib
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from fairlead.shell.layer import DEFAULT_LIMITS, BoxSettings, Change, Entry, ProgramBox, ShownFolder, View
+from fairlead.shell.layer import BoxSettings, Change, Entry, ShownFolder, View
 from fairlead.shell.sandbox.layer import trees
-from fairlead.shell.services.process import ServiceProcess
-from fairlead.workspace.paths import Roots
-from shell.boxes import find_sandbox, on_disk, seen, write
+from shell.boxes import on_disk, seen, write
+from shell.service_shell import shell
 from support.sandbox import needs_sandbox
-
-SHELL = ["bash", "-c", 'while read -r line; do eval "$line"; echo end; done 2>&1']
 
 
 @pytest.fixture(autouse=True)
 def sandboxed() -> None:
     needs_sandbox()
-
-
-class Shell:
-    """A shell that runs one line after the other in its box."""
-
-    def __init__(self, started: ServiceProcess) -> None:
-        self.started = started
-        assert started.is_sandboxed
-
-    async def run(self, line: str) -> str:
-        process = self.started.process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{line}\n".encode())
-        return (await process.stdout.readuntil(b"end\n")).decode().removesuffix("end\n")
-
-    async def contents(self) -> dict[str, bytes | None]:
-        """The new bytes of each file that it has changed since the last call."""
-        files = (await self.started.take_changes()).files
-        return {change.path: change.after.data if change.after else None for change in files}
-
-
-@contextlib.asynccontextmanager
-async def shell(folder: Path, view: View, *others: Path, own: BoxSettings | None = None) -> AsyncGenerator[Shell]:
-    layer = await (await find_sandbox(folder, folder.parent / "state", "unshare")).layer()
-    if others:
-        await layer.aclose()
-        layer = type(layer)(Roots.of(folder, *others), folder.parent / "state")
-    started = await ServiceProcess.start(SHELL, layer, folder, view, DEFAULT_LIMITS, ProgramBox(own=own))
-    try:
-        yield Shell(started)
-    finally:
-        await started.end()
-        await layer.aclose()
 
 
 async def test_changes_are_collected_while_the_process_runs(workspace: Path) -> None:

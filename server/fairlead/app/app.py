@@ -145,9 +145,20 @@ class App:
 
     def prepare(self) -> None:
         """Prepares the first run, and opens the workspace."""
-        if not self.context.settings.replay:
-            start_warm_up(self._choose_model().endpoint.api)
+        self._warm_up()
         self._open_workspace()
+
+    def use_credentials(self, credentials: Credentials) -> None:
+        """Replaces the keys and the address."""
+        self.credentials = credentials
+        if not self._choose_model().endpoint.is_without_key:
+            self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Imports what the first run needs. Without a key, this is not the SDK: a hosted agent needs none."""
+        if not self.context.settings.replay:
+            endpoint = self._choose_model().endpoint
+            start_warm_up(None if endpoint.is_without_key else endpoint.api)
 
     def trust(self, is_trusted: bool) -> None:
         """The user trusts the workspace, or no longer does."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from fairlead.agent.events import Event
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.origins import Author
@@ -41,16 +40,17 @@ class SessionCommands:
         record_state: Callable[[Where], int],
         check_commands: Callable[[], Collection[str]],
         context: ServerContext,
-        emit: Callable[[Event | None], None],
+        note_proposed: Callable[[], None],
         gate: Gate,
         shown_folders: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
         """
         Args:
             record_state: as in `Commands`; the same for `check_commands`.
+            note_proposed: called when a command or a process may have changed the proposals.
             shown_folders: returns the folders outside of the workspace that commands may read.
         """
-        self._files, self._context, self._emit, self.gate = files, context, emit, gate
+        self._files, self._context, self._note_proposed, self.gate = files, context, note_proposed, gate
         self._shown_folders = shown_folders
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
@@ -155,7 +155,7 @@ class SessionCommands:
 
     async def _propose_by(self, changes: Changes, roots: Roots, author: Author) -> ProposedChanges:
         proposed = await propose_changes(self._files, changes, roots, author)
-        self._emit(None)  # None: proposals may have changed, which has no event
+        self._note_proposed()
         return proposed
 
     def policy(self) -> Policy:
@@ -165,7 +165,7 @@ class SessionCommands:
         return Policy(settings.approvals, *rules, services, self._unavailable)
 
 
-def _ignore(event: Event | None) -> None:
+def _ignore() -> None:
     """A fork's proposals are published when they are merged."""
 
 

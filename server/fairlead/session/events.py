@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.events import CheckFinished, Event, SmallestSet, Text, Thinking, ToolOutput
+from fairlead.agent.events import CheckFinished, Event, SmallestSet, Text, Thinking, ToolOutput, UsageReported
 from fairlead.code.decode import Problem
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
@@ -67,26 +67,28 @@ SessionEvent = Event | PlanChanged | EditsChanged | ToolServersChanged
 
 
 def joined_deltas(events: Sequence[SessionEvent]) -> Iterator[SessionEvent]:
-    """The events in order, with successive deltas of one stream as one event."""
+    """The events in order. Successive deltas of one stream are one event; of successive usages the last is left."""
     for _, group in groupby(events, _stream):
         yield _joined(group)
 
 
 def _stream(event: SessionEvent) -> Any:
-    """A key that is equal for deltas that can be joined. Every other event has a key of its own."""
+    """A key that is equal for events that can be joined. Every other event has a key of its own."""
     match event:
         case Text() | Thinking():
             return type(event), event.run_id, event.restarts
         case ToolOutput(call_id):
             return ToolOutput, call_id
+        case UsageReported():
+            return UsageReported, event.run_id
         case _:
             return object()
 
 
 def _joined(events: Iterable[SessionEvent]) -> SessionEvent:
-    """Joins the deltas of one stream. Any other group consists of one event, which is returned as it is."""
+    """Joins the deltas of one stream. Of any other group, the last event says all."""
     first, *rest = events
     if isinstance(first, Text | Thinking | ToolOutput) and rest:
         texts = (delta.text for delta in (first, *rest) if isinstance(delta, Text | Thinking | ToolOutput))
         return replace(first, text="".join(texts))
-    return first
+    return rest[-1] if rest else first

@@ -11,7 +11,7 @@ from fairlead.gate.gate import Gate
 from fairlead.session.commands import SessionCommands
 from fairlead.session.server_context import ServerContext
 from fairlead.shell.layer import Entry, Layer, Limits, View
-from fairlead.tools.command_changes import proposed_entries
+from fairlead.tools.command_changes import KnownEntries, proposed_entries
 from fairlead.workspace.files import Files
 from fairlead.workspace.paths import Root, Roots
 
@@ -28,6 +28,7 @@ class ServersWorkspace:
     ) -> None:
         self._files, self._commands, self._context = files, commands, context
         self.root = root
+        self._entries = KnownEntries()
 
     @property
     def gate(self) -> Gate:
@@ -50,7 +51,7 @@ class ServersWorkspace:
         return self._files.change_token
 
     def proposed(self) -> Mapping[str, Entry | None]:
-        return proposed_entries(self._files, None, Roots.of(self.root))
+        return proposed_entries(self._files, None, Roots.of(self.root), self._entries)
 
     def is_hidden(self, name: str) -> bool:
         return self._files.secret_filter()(self._files.roots.relative(self.root / name))

@@ -13,7 +13,7 @@ class Outbox:
     """The events that have not been saved and sent yet.
 
     Most wait for at most `HOLD_SECONDS`, so that the next request to the model is sent first. The start and the end of
-    a run or a command, and a change without an event, are sent at once, together with the events that wait.
+    a run or a command, and most changes without an event, are sent at once, together with the events that wait.
     """
 
     def __init__(self, send: Callable[[Sequence[Event]], None]) -> None:
@@ -22,11 +22,16 @@ class Outbox:
         self._events: list[Event] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, event: Event | None) -> None:
-        """Queues an event. None means that something has changed without an event, and sends everything at once."""
+    def add(self, event: Event | None, *, may_wait: bool = False) -> None:
+        """Queues an event.
+
+        Args:
+            event: None: something has changed without an event.
+            may_wait: for None, whether it waits as most events do. Otherwise everything is sent at once.
+        """
         if event is not None:
             self._events.append(event)
-        if event is None or isinstance(event, _SENT_AT_ONCE):
+        if isinstance(event, _SENT_AT_ONCE) or (event is None and not may_wait):
             self._flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._flush)

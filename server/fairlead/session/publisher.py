@@ -70,12 +70,12 @@ class Publisher:
         self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0)
         self._sent = self._published
 
-    def publish(self, event: Event | None) -> None:
+    def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
         """Takes an event, or None if something else has changed. `Outbox` decides when it is saved and sent."""
         before, self._published = self._published, self._versions()
         if not self._published.same_plan(before):
             self.plan_version += 1
-        self.outbox.add(event)
+        self.outbox.add(event, may_wait=may_wait)
 
     def _versions(self) -> _Versions:
         evidence = self._evidence

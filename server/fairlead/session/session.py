@@ -145,7 +145,7 @@ class Session:
             self.evidence.record_state,
             self.evidence.check_commands,
             context,
-            self.publish,
+            lambda: self.publish(may_wait=True),  # an agent may make many calls in a second
             gate,
             self.skills.shown_folders,
         )
@@ -474,13 +474,14 @@ class Session:
             raise WrongRequest(str(error)) from error
         await command.stop()
 
-    def publish(self, event: Event | None = None) -> None:
+    def publish(self, event: Event | None = None, *, may_wait: bool = False) -> None:
         """Records an event of a run or a check, and updates the evidence. `Outbox` decides when it is saved and sent.
 
         Clients see little of what a subagent does: its commands. The call that started it tells the rest.
 
         Args:
             event: None: something has changed without an event.
+            may_wait: see `Outbox.add`.
         """
         subagent = self.subagents.running(event.run_id) if event is not None else None
         if event is not None:
@@ -498,7 +499,7 @@ class Session:
             self.evidence.last_checks.add(event)
             self.hooks.check_finished(event)
         if subagent is None or event is None or isinstance(event, _SHOWN_OF_SUBAGENTS):
-            self._publisher.publish(event)
+            self._publisher.publish(event, may_wait=may_wait)
         elif not isinstance(event, Text | Thinking):
             self._publisher.publish(None)
         self.runs.note_files()

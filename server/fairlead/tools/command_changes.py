@@ -1,6 +1,6 @@
 """Turns proposals into files for a command's layer, and the command's changes into proposals."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -23,14 +23,38 @@ MAX_NAMED = 40
 MAX_IGNORED_NAMED = 5
 
 
+class KnownEntries:
+    """What `proposed_entries` has returned, so that the next call makes only what has changed.
+
+    An entry depends on its proposal, on the user's file and, for its encoding, on the open documents.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[Proposal, object, Entry | None]] = {}
+        """By the path of the proposal, with the proposal and what else the entry depends on."""
+
+    def of(self, files: Files, proposal: Proposal, make: Callable[[], Entry | None]) -> Entry | None:
+        """The entry of a proposal with a text."""
+        state = files.user_files.signature(Path(proposal.path)), files.user_files.change_token
+        known = self._entries.get(proposal.path)
+        if known is None or known[0] is not proposal or known[1] != state:
+            known = self._entries[proposal.path] = (proposal, state, make())
+        return known[2]
+
+    def keep(self, changes: Changeset) -> None:
+        """Forgets the entries of other proposals."""
+        self._entries = {path: known for path, known in self._entries.items() if path in changes.files}
+
+
 def proposed_entries(
-    files: Files, changes: Changeset | None = None, roots: Roots | None = None
+    files: Files, changes: Changeset | None = None, roots: Roots | None = None, known: KnownEntries | None = None
 ) -> dict[str, Entry | None]:
     """The files that differ from the disk: the proposed ones and those with unsaved changes.
 
     Args:
         changes: the proposals to include; None: all. Unsaved changes are always included.
         roots: the folders to include, to which the names are relative; None: the workspace's folders now.
+        known: what earlier calls with the same files have returned.
 
     Returns:
         The files by name (`Roots.relative`). None for a file that the proposals delete or move away.
@@ -41,21 +65,29 @@ def proposed_entries(
     for path, text in files.texts_not_on_disk(changes):
         if not roots.contains(path):
             continue
-        entry = None if text is None else _entry(files, changes, path, text)
+        entry = None if text is None else _entry(files, changes, path, text, known)
         if text is None or entry is not None:
             entries[roots.relative(path)] = entry
     for proposal in changes:
         if proposal.raw.data is not None and roots.contains(Path(proposal.target)):
             entries[roots.relative(Path(proposal.target))] = Entry(proposal.raw.data, proposal.raw.mode)
+    if known is not None:
+        known.keep(changes)
     return entries
 
 
-def _entry(files: Files, changes: Changeset, path: Path, text: str) -> Entry | None:
+def _entry(files: Files, changes: Changeset, path: Path, text: str, known: KnownEntries | None) -> Entry | None:
     """The file at a path with this text. None if the command can use the file on disk.
 
     It can if the text and the permissions are the same, or if nothing is proposed and the open document is saved.
     """
     proposal = changes.for_target(str(path))
+    if proposal is None or known is None:
+        return _new_entry(files, proposal, path, text)
+    return known.of(files, proposal, lambda: _new_entry(files, proposal, path, text))
+
+
+def _new_entry(files: Files, proposal: Proposal | None, path: Path, text: str) -> Entry | None:
     source = Path(proposal.path) if proposal is not None else path
     mode = proposal.raw.mode if proposal is not None else None
     try:

@@ -26,10 +26,10 @@ def emptied_folders(files: Files, changes: Changeset | None = None) -> set[str]:
         changes: the proposals to include; None: all.
     """
     changes = files.changes if changes is None else changes
+    if all(proposal.new_path is None and proposal.proposed is not None for proposal in changes):
+        return set()
     texts = list(files.texts_not_on_disk(changes))
     deleted = {str(path) for path, text in texts if text is None}
-    if not deleted:
-        return set()
     occupied = _with_parents(files.roots, changes.empty_folders)
     present = [str(path) for path, text in texts if text is not None]
     present += [proposal.target for proposal in changes if proposal.raw.data is not None]

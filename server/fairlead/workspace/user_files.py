@@ -85,6 +85,10 @@ class UserFiles:
             return signature is not None or text is not None
         return known[0] != signature or known[1].text != text
 
+    def signature(self, path: Path) -> Signature | None:
+        """What changes with the content of the file on disk; None if there is none."""
+        return _signature(path)
+
     def on_disk(self, path: Path) -> DiskText | None:
         """The content on disk, None if there is no file.
 

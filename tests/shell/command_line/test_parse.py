@@ -1,11 +1,13 @@
 """Parses commands, and compares those that count as understood with what bash runs."""
 
 import contextlib
+import gc
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 from pathlib import Path
@@ -190,3 +192,16 @@ def fits(words: Sequence[Word], ran: Sequence[str]) -> bool:
     begin = words[0].prefix.removeprefix("~")
     count = next((at for at, word in enumerate(ran) if not word.startswith(begin)), len(ran))
     return any(fits(words[1:], ran[taken:]) for taken in range(count + 1))
+
+
+def test_a_command_is_not_held_after_it_was_parsed() -> None:
+    """A hosted agent may run thousands of commands."""
+    parse("true")
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            assert parse(f"echo {number} {'x' * 1000}").commands
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()

@@ -58,8 +58,8 @@ def configuration(server: AgentServer, params: types.DidChangeConfigurationParam
 async def credentials(server: AgentServer, params: CredentialsParams) -> None:
     """`agent/credentials`: replaces the keys and the base URL, which are held only in memory."""
     key = {DEFAULT: params.get("apiKey", "")}
-    server.app.credentials = Credentials(
-        {**key, **params.get("keys", {})}, params.get("authToken") or None, params.get("baseUrl") or None
+    server.app.use_credentials(
+        Credentials({**key, **params.get("keys", {})}, params.get("authToken") or None, params.get("baseUrl") or None)
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 50_000
 MAX_PIPES = 1000  # parsing takes quadratic time for pipes, and MAX_SECONDS does not interrupt that
 MAX_SECONDS = 0.2  # for parsing
+_SHORT_BYTES = 2000  # so few are parsed within MAX_SECONDS, whatever they are
 
 # The grammar's scanner can crash the process on characters beyond its table (tree-sitter-bash issue 337), so it gets
 # only ASCII. For bash, all other characters are letters, though not in a variable's name.
@@ -44,6 +45,8 @@ def parse(command: str) -> Parsed:
 
 def _tree(source: bytes) -> "Node | None":
     """The syntax tree; None if parsing takes too long."""
+    if len(source) <= _SHORT_BYTES:  # the parser never frees what it gets from a callback (tree-sitter 0.26.1)
+        return _parser().parse(source).root_node
     view = memoryview(source)
     # the time of this thread, so that the answer is the same on a busy machine
     deadline = time.thread_time() + MAX_SECONDS

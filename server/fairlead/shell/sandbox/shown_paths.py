@@ -11,7 +11,7 @@ from fairlead.shell.layer import HIDDEN_TEXT, View
 from fairlead.shell.network import Network
 from fairlead.shell.sandbox import git_folders, gitconfig, repository
 from fairlead.shell.sandbox.box import mounts
-from fairlead.shell.sandbox.box.network import resolver_text
+from fairlead.shell.sandbox.box.network import HOSTS, hosts_text, resolver_text
 from fairlead.shell.sandbox.box.tools import Tools, find_tools
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 from fairlead.shell.sandbox.overlay_folders import OverlayFolders
@@ -129,6 +129,8 @@ class ShownPaths:
         binds += self._replacements(scratch.parent, user_settings)
         resolver = mounts.resolver_file() if network else None
         binds += self._replacements(scratch.parent, [(resolver, resolver_text())] if resolver is not None else [])
+        if (hosts := hosts_text(network)) is not None:
+            binds += self._replacements(scratch.parent, [(real_path(HOSTS), hosts)])
         binds += _binds_in_place(layers, writable=True)
         tops = self._folders.paths
         alone = [top for top in tops if enclosing_repository(top) not in view.enclosing]

@@ -98,13 +98,19 @@ class WorkspaceProcess:
         written = set(self._written)
         self._written.clear()
         for folder, seen in zip(self.folders, self.seen, strict=True):
-            proposed = folder.proposed()
-            changes = await asyncio.to_thread(seen.changes, proposed, on_disk=not self.process.is_sandboxed)
-            shown = {each.name: each.data for each in changes}
-            if self.process.is_sandboxed:
-                own = (path.relative_to(folder.root).as_posix() for path in written if path.is_relative_to(folder.root))
-                shown |= await asyncio.to_thread(seen.now, [name for name in own if name not in shown])
+            shown = await asyncio.to_thread(self._to_show, folder.root, seen, folder.proposed(), written)
             await self.process.show({self._name(folder.root, name): data for name, data in shown.items()})
+
+    def _to_show(
+        self, root: Path, seen: SeenFiles, proposed: Mapping[str, Entry | None], written: set[Path]
+    ) -> dict[str, bytes | None]:
+        """The files of a folder that it must see again, with their contents. Blocks."""
+        is_sandboxed = self.process.is_sandboxed
+        shown = {each.name: each.data for each in seen.changes(proposed, on_disk=not is_sandboxed)}
+        if is_sandboxed:
+            own = (path.relative_to(root).as_posix() for path in written if path.is_relative_to(root))
+            shown |= seen.now([name for name in own if name not in shown])
+        return shown
 
     def _name(self, root: Path, name: str) -> str:
         """The path of a file relative to the folder in which the process started."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.shell.network import LOCALHOST, Network, leads_elsewhere
-from fairlead.shell.sandbox.box.relay import DNS, SPECIAL, AddressRange, RelaySpec
+from fairlead.shell.network import LOCALHOST, Network, Service
+from fairlead.shell.sandbox.box.names import STAND_INS, hosts_without
+from fairlead.shell.sandbox.box.relay import DNS, LOOPBACK, SPECIAL, AddressRange, RelaySpec, is_public, local_networks
 from fairlead.shell.sandbox.box.spec import Listening, NetworkSpec, Route, program_argv
 from fairlead.shell.sandbox.layer.upper_layer import Owner
 
@@ -28,6 +29,7 @@ RESOLVER = "nameserver 127.0.0.1\n"
 """The first line of /etc/resolv.conf in a box: questions go to the relay."""
 _RESOLV_CONF = Path("/etc/resolv.conf")
 _MAX_RESOLV_CONF = 100_000
+HOSTS = Path("/etc/hosts")
 _MAX_NAMESERVERS = 3  # as many as the C library asks
 
 
@@ -68,9 +70,8 @@ def open_network(network: Network, owner: Owner) -> OpenNetwork:
     spec = NetworkSpec(uid=owner.uid, gid=owner.gid, sockets=-1, routes=[], listen=[])
     if not network:
         return OpenNetwork(_namespaces(spec))
-    services = _addresses(network)
-    resolves = network.internet or any(not _is_local(service.host) for service in network.services)
-    nameservers = _nameservers() if resolves else []
+    names, addresses = _stand_ins(network), _addresses(network)
+    nameservers = _nameservers() if network.internet else []
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         relay = _start_relay(
@@ -79,14 +80,17 @@ def open_network(network: Network, owner: Owner) -> OpenNetwork:
                 uid=owner.uid,
                 gid=owner.gid,
                 internet=network.internet,
-                services=services,
+                services=[*addresses, *((_plain(each.host), each.port) for each in _named(network))],
+                names={address: name for name, address in names.items()},
+                private=[name for name in names if _is_private(name)],
                 nameservers=nameservers,
             )
         )
         try:
             spec["sockets"] = ours.fileno()
-            spec["routes"] = _routes(network, services)
-            spec["listen"] = _listening(network, services, resolves=resolves)
+            reached = [*addresses, *((names[_plain(each.host)], each.port) for each in _named(network))]
+            spec["routes"] = _routes(network, reached)
+            spec["listen"] = _listening(network, reached, resolves=network.internet or bool(names))
             return OpenNetwork(_namespaces(spec), relay)
         except BaseException:
             relay.kill()
@@ -113,6 +117,25 @@ def _resolv_conf() -> str:
         return ""
 
 
+def hosts_text(network: Network) -> str | None:
+    """What /etc/hosts contains in a box: the machine's, without the names that the relay looks up.
+
+    None: the same as outside.
+    """
+    names = _stand_ins(network)
+    try:
+        text = HOSTS.read_text("utf-8", "surrogateescape") if names else ""
+    except OSError:
+        return None
+    without = hosts_without(text, names)
+    return without if without != text else None
+
+
+def _named(network: Network) -> list[Service]:
+    """The services that are named, and not given by their addresses."""
+    return [service for service in sorted(network.services) if not _is_local(service.host)]
+
+
 def _is_local(host: str) -> bool:
     """Whether a host needs no name server."""
     try:
@@ -122,15 +145,36 @@ def _is_local(host: str) -> bool:
     return True
 
 
+def _plain(name: str) -> str:
+    """A name without the dot at its end, which only says that it is complete."""
+    return name.removesuffix(".")
+
+
+def _stand_ins(network: Network) -> dict[str, str]:
+    """The addresses that stand for the names of services in the box."""
+    taken = {service.host for service in network.services}
+    free = (address for each in STAND_INS.hosts() if (address := str(each)) not in taken)
+    return dict(zip(dict.fromkeys(_plain(each.host) for each in _named(network)), free, strict=False))
+
+
+def _is_private(name: str) -> bool:
+    """Whether a name leads into a network around this machine now."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    local = list(local_networks())
+    return any(not is_public(str(each[4][0]).partition("%")[0], local) for each in found)
+
+
 def _addresses(network: Network) -> list[tuple[str, int]]:
-    """The addresses and ports of the services. Leaves out names that lead nowhere, or to this machine."""
+    """The addresses and ports of the services that are given by address, or are on this machine."""
     found: dict[tuple[str, int], None] = {}
     for service in sorted(network.services):
-        with contextlib.suppress(OSError, UnicodeError):
-            for each in socket.getaddrinfo(service.host, service.port, type=socket.SOCK_STREAM):
-                host = str(each[4][0]).partition("%")[0]
-                if _is_local(service.host) or leads_elsewhere(host):
-                    found[host, service.port] = None
+        if service.host == LOCALHOST:
+            found |= dict.fromkeys((each, service.port) for each in sorted(LOOPBACK))
+        elif _is_local(service.host):
+            found[str(ipaddress.ip_address(service.host)), service.port] = None
     return list(found)
 
 

@@ -1,8 +1,10 @@
 """The relay: a program on the machine that connects a box's network to what its command may reach (docs/sandbox.md).
 
 In the box's network, every address leads to the box itself, where sockets listen (`network.py`). The relay accepts
-their connections, asks `Policy` whether the address may be reached, and copies the bytes. It does the same for
-questions to name servers. It ends when its standard input is closed, and so with the server.
+their connections, asks `Policy` whether the address may be reached, and copies the bytes. A name that may be reached
+has an address of its own in the box (`names.py`), and is looked up for each connection. The relay answers questions for
+these names, and passes others to the machine's name servers if the internet may be reached. It ends when its standard
+input is closed, and so with the server.
 """
 
 import asyncio
@@ -15,10 +17,14 @@ import resource
 import socket
 import struct
 import sys
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
+
+from fairlead.shell.network import leads_elsewhere
+from fairlead.shell.sandbox.box.names import NO_SUCH_NAME, Question
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 AddressRange = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -41,6 +47,7 @@ _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # an IPv4 address in its last 32 bits (RFC 6052)
 _CHUNK = 1 << 16
 _DNS_SECONDS = 5.0
+_LOOKUP_SECONDS, _LOOKUPS = 20.0, 16  # how long a name is looked up, and how many are at once
 _SPARE_DESCRIPTORS = 64
 _MAX_CONNECTIONS, _MAX_QUESTIONS = 4000, 500  # at once: a command must not use up the machine's memory and ports
 _MAX_DATAGRAM = 1 << 16
@@ -59,9 +66,13 @@ class RelaySpec(TypedDict):
     """The account that it runs as."""
     internet: bool
     services: list[tuple[str, int]]
-    """Addresses and ports."""
+    """Addresses or names, and ports."""
+    names: dict[str, str]
+    """The names of services by the addresses that stand for them in the box."""
+    private: list[str]
+    """The names that may lead to networks around this machine, because they did so when they were allowed."""
     nameservers: list[str]
-    """The addresses of the machine's name servers. Empty: names are not resolved."""
+    """The addresses of the machine's name servers. Empty: only `names` are known."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +83,22 @@ class Policy:
     services: Collection[tuple[str, int]]
     local: Collection[AddressRange] = ()
     """This machine's networks."""
+    private: Collection[str] = ()
+    """See `RelaySpec.private`."""
 
     def allows(self, host: str, port: int) -> bool:
         """Whether a connection to an address may be made."""
         if (host, port) in self.services:
             return True
         return self.internet and is_public(host, self.local) and not _is_own(host)
+
+    def allows_of(self, name: str, host: str, port: int) -> bool:
+        """Whether a connection to a name may be made at this one of its addresses, which its owner decides."""
+        if not leads_elsewhere(host) or _is_own(host):
+            return False
+        is_allowed = self.internet or (name, port) in self.services
+        is_private = not is_public(host, self.local)
+        return is_allowed and (not is_private or ((name, port) in self.services and name in self.private))
 
 
 def is_public(host: str, local: Collection[AddressRange] = ()) -> bool:
@@ -145,12 +166,12 @@ def main() -> None:
     os.nice(5)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    services = {(str(ipaddress.ip_address(host)), port) for host, port in spec["services"]}
-    policy = Policy(spec["internet"], services, list(local_networks()))
+    services = {(host, port) for host, port in spec["services"]}
+    policy = Policy(spec["internet"], services, list(local_networks()), spec["private"])
     with socket.socket(fileno=spec["sockets"]) as incoming:
         found = list(received_sockets(incoming))
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_Relay(policy, spec["nameservers"]).serve(found))
+        asyncio.run(_Relay(policy, spec["names"], spec["nameservers"]).serve(found))
 
 
 def received_sockets(incoming: socket.socket) -> Iterator[socket.socket]:
@@ -164,8 +185,9 @@ def received_sockets(incoming: socket.socket) -> Iterator[socket.socket]:
 
 
 class _Relay:
-    def __init__(self, policy: Policy, nameservers: Sequence[str]) -> None:
-        self._policy, self._nameservers = policy, nameservers
+    def __init__(self, policy: Policy, names: Mapping[str, str], nameservers: Sequence[str]) -> None:
+        self._policy, self._names, self._nameservers = policy, names, nameservers
+        self._stand_ins = {name: address for address, name in names.items()}
         self._connections: set[asyncio.Task[None]] = set()
         self._questions: set[asyncio.Task[None]] = set()
         self._max_connections = self._max_questions = 0
@@ -173,6 +195,7 @@ class _Relay:
     async def serve(self, listening: Sequence[socket.socket]) -> None:
         """Relays what arrives at the sockets, until standard input is closed."""
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS))
         free = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - len(listening) - _SPARE_DESCRIPTORS
         self._max_questions = min(_MAX_QUESTIONS, free // 4)
         # each connection needs two descriptors
@@ -183,6 +206,7 @@ class _Relay:
             is_stream = each.type == socket.SOCK_STREAM
             loop.add_reader(each, self._accept if is_stream else self._take_question, each)
         await ended.wait()
+        os._exit(0)  # without waiting for lookups
 
     def _accept(self, listening: socket.socket) -> None:
         with contextlib.suppress(OSError):  # the other end has closed already
@@ -197,7 +221,10 @@ class _Relay:
         with inner:
             host, port = inner.getsockname()[:2]
             host = host.removeprefix("::ffff:")
-            for target, number in self._targets(host, port):
+            if port == DNS and ipaddress.ip_address(host).is_loopback:
+                await self._answer_all(inner)
+                return
+            for target, number in await self._targets(host, port):
                 with contextlib.suppress(OSError):
                     with socket.socket(socket.AF_INET6 if ":" in target else socket.AF_INET) as outer:
                         outer.setblocking(False)
@@ -207,12 +234,36 @@ class _Relay:
             # as if the host had refused, as far as that is possible for a connection that exists already
             inner.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
-    def _targets(self, host: str, port: int) -> list[tuple[str, int]]:
-        if port == DNS and ipaddress.ip_address(host).is_loopback:
-            return [(each, DNS) for each in self._nameservers]
+    async def _targets(self, host: str, port: int) -> list[tuple[str, int]]:
+        if name := self._names.get(host):
+            return [(each, port) for each in await _addresses(name) if self._policy.allows_of(name, each, port)]
         # a server may listen on only one of the two addresses that `localhost` has
         hosts = [host, *(LOOPBACK - {host})] if host in LOOPBACK else [host]
         return [(each, port) for each in hosts if self._policy.allows(each, port)]
+
+    async def _answer_all(self, inner: socket.socket) -> None:
+        """Answers the questions of a connection (RFC 7766)."""
+        reader, writer = await asyncio.open_connection(sock=inner.dup())
+        with contextlib.closing(writer), contextlib.suppress(OSError, EOFError):
+            while True:
+                question = await _read_message(reader)
+                answer = self._own_answer(question)
+                for each in self._nameservers if answer is None else ():
+                    with contextlib.suppress(OSError, EOFError, TimeoutError):
+                        answer = await _asked_by_stream(each, question)
+                        break
+                if answer is None:
+                    return
+                writer.write(len(answer).to_bytes(2) + answer)
+                await writer.drain()
+
+    def _own_answer(self, message: bytes) -> bytes | None:
+        """The answer to a question for one of the names, or for any name if there are no others; None: ask for it."""
+        question = Question.parse(message)
+        if question is None or not (question.name in self._stand_ins or not self._nameservers):
+            return None
+        address = self._stand_ins.get(question.name)
+        return question.answer(address, NO_SUCH_NAME if address is None else 0)
 
     def _take_question(self, listening: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -221,6 +272,9 @@ class _Relay:
                 _start(self._answer(listening, question, sender), self._questions)
 
     async def _answer(self, listening: socket.socket, question: bytes, sender: tuple[str, int]) -> None:
+        if (own := self._own_answer(question)) is not None:
+            listening.sendto(own, sender)
+            return
         for each in self._nameservers:
             with contextlib.suppress(OSError, TimeoutError):
                 listening.sendto(await _asked(each, question), sender)
@@ -246,6 +300,30 @@ async def _asked(nameserver: str, question: bytes) -> bytes:
         async with asyncio.timeout(_DNS_SECONDS):
             await loop.sock_sendall(asking, question)
             return await loop.sock_recv(asking, _MAX_DATAGRAM)
+
+
+async def _asked_by_stream(nameserver: str, question: bytes) -> bytes:
+    """As `_asked`, for a question that was asked over TCP. Also raises EOFError."""
+    async with asyncio.timeout(_DNS_SECONDS):
+        reader, writer = await asyncio.open_connection(nameserver, DNS)
+        with contextlib.closing(writer):
+            writer.write(len(question).to_bytes(2) + question)
+            return await _read_message(reader)
+
+
+async def _read_message(reader: asyncio.StreamReader) -> bytes:
+    return await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
+
+
+async def _addresses(name: str) -> list[str]:
+    """The addresses of a name now; none if it has none."""
+    try:
+        async with asyncio.timeout(_LOOKUP_SECONDS):
+            # as bytes, because a text needs modules of Python
+            found = await asyncio.get_running_loop().getaddrinfo(name.encode(), None, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError):
+        return []
+    return list(dict.fromkeys(str(address[0]).partition("%")[0] for *_, address in found))
 
 
 async def _copy_both(one: socket.socket, other: socket.socket) -> None:

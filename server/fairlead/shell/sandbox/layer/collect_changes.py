@@ -18,7 +18,8 @@ from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Change, Chang
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.ignored import IgnoreRules, OuterRules, is_environment, outer_rules
-from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, parents
+from fairlead.shell.sandbox.layer.lower_layer import Fingerprint, LowerLayer, file_status, parents
+from fairlead.shell.sandbox.layer.settled_files import Basis
 from fairlead.shell.sandbox.layer.upper_layer import OPAQUE, PERMISSIONS, UpperLayer, is_opaque, is_whiteout, mode_of
 from fairlead.workspace.paths import PathEscape
 from fairlead.workspace.repositories import is_git_folder
@@ -51,12 +52,14 @@ def collect(
         view: what the command saw.
         since: when the box was opened, by the file system's clock, in ns.
         repositories: the upper layers over repositories outside of the workspace.
-        takes: false if the command still runs. Then the layer stays as it is.
+        takes: false if the command still runs. Then the layer stays as it is, and what is in it as it was at the last
+            call, and did not differ from the view then, is not read again (`SettledFiles`).
 
     Raises:
         OSError, PathEscape: something cannot be read.
     """
     collector = _Collector(upper, view, since, takes)
+    upper.settled.begin()
     try:
         with trees.opened(upper.folder) as top:
             collector.collect_folder(top, "", _Folder(shows_lower=True, is_ignored=False))
@@ -195,6 +198,11 @@ class _Collector:
         Returns whether later commands see something at the path.
         """
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
+        settled = None if self.takes else self.upper.settled.find(path, found, lambda: self._basis(path, folder))
+        if settled is not None:
+            self._seen.add(path)
+            self._changed_ignored += [path] if settled.has_changed else []
+            return settled.stays
         in_lower = folder.shows_lower and self._lower.status(path) is not None
         if self.upper.is_untouched_copy(path, found, self.view):
             self._remove(name, at)
@@ -207,17 +215,21 @@ class _Collector:
         whiteout = is_whiteout(name, at, found)
         over_folder = folder.shows_lower and self._lower.is_folder(path)
         if self._is_ignored(path, folder, as_folder=whiteout and over_folder):
-            self._retain(path, found)
+            has_changed = self._retain(path, found)
             if not whiteout:
                 self._note_new_ignored(path, path)
+            if folder.is_ignored:
+                self.upper.settled.add(path, found, "ignored", stays=not whiteout, has_changed=has_changed)
             return not whiteout
         stays = not whiteout
         if not whiteout and self._is_reported(path):
-            stays = self._leaf(at, name, path, found) or in_lower
+            stays = self._leaf(at, name, path, found, folder) or in_lower
         if (whiteout or over_folder) and path not in self.view.removed_folders:
             self._deleted_below(path)
             if whiteout and over_folder:
                 self._removed_folders.append(_printable(path))
+        if whiteout and not over_folder and path in self.view.proposed and self.view.proposed[path] is None:
+            self.upper.settled.add(path, found, None, stays=False)
         self._remove(name, at)
         return stays
 
@@ -270,7 +282,7 @@ class _Collector:
             else:
                 self._omitted += 1
 
-    def _leaf(self, at: int, name: str, path: str, found: os.stat_result) -> bool:
+    def _leaf(self, at: int, name: str, path: str, found: os.stat_result, folder: _Folder) -> bool:
         """Collects a file, link or device that the command left, if it differs from what was there before.
 
         Returns false if it is lost, because it cannot be proposed.
@@ -280,8 +292,9 @@ class _Collector:
             is_link = stat.S_ISLNK(found.st_mode)
             is_same = is_link and self._same_link(at, name, path)
             return is_same or self._add_not_proposed(path, "it is a link" if is_link else "it is not a regular file")
+        basis = self._basis(path, folder)  # before anything is read
         if self.upper.is_untouched(path, found):
-            return True
+            return self._note_settled(path, found, basis)
         if self._is_full():
             self.upper.times.note_changed(path, None)
             return False
@@ -289,19 +302,35 @@ class _Collector:
             trees.allow_owner(name, at, stat.S_IRUSR)
         with trees.open_regular_file(name, at) as file:
             if found.st_size > MAX_BYTES:
-                return self._is_users(path, file) or self._add_not_proposed(path, _TOO_LARGE)
+                if self._is_users(path, file):
+                    return self._note_settled(path, found, basis)
+                return self._add_not_proposed(path, _TOO_LARGE)
             data = file.read(MAX_BYTES)
         self._bytes_read += len(data)
         before, obstacle = self._before_command(path)
         mode = found.st_mode & PERMISSIONS
         if before is not None and before.data == data and before.mode == mode:
             self._rewritten[path] = data, mode
-            return True
+            return self._note_settled(path, found, basis)
         if obstacle:
             return self._add_not_proposed(path, obstacle)
         self.upper.times.note_changed(path, (data, mode))
         expected = before.mode if before is not None else mode & ~0o111
         self._add(Change(path, before, Entry(data, None if mode == expected else mode)))
+        return True
+
+    def _basis(self, path: str, folder: _Folder) -> Basis:
+        """What a file in a folder is compared with."""
+        if path in self.view.proposed:
+            return self.view.proposed[path]
+        if folder.is_ignored:
+            return "ignored"
+        lower = self._lower.status(path)
+        return file_status(lower) if lower is not None else None
+
+    def _note_settled(self, path: str, found: os.stat_result, basis: Basis) -> bool:
+        """Notes that a file does not differ from its basis. Returns true, because it stays."""
+        self.upper.settled.add(path, found, basis)
         return True
 
     def _is_users(self, path: str, file: BinaryIO) -> bool:
@@ -401,13 +430,19 @@ class _Collector:
         path = _printable(change.path)
         self.changes.append(change if path == change.path else Change(path, None, None, "its name is not UTF-8"))
 
-    def _retain(self, path: str, found: os.stat_result | None = None) -> None:
-        """Leaves an ignored file or folder in the layer. `found` is a file's status there; None for a folder."""
+    def _retain(self, path: str, found: os.stat_result | None = None) -> bool:
+        """Leaves an ignored file or folder in the layer. Returns whether it is a file of the user that was changed.
+
+        Args:
+            found: a file's status there; None for a folder.
+        """
         self._seen.add(path)
         self.retained[path] = fingerprint = self._lower.fingerprint(path)
         written = found is not None and found.st_ctime_ns > self.since
-        if written and fingerprint is not None and not self._before.is_cache(path):
+        has_changed = written and fingerprint is not None and not self._before.is_cache(path)
+        if has_changed:
             self._changed_ignored.append(path)
+        return has_changed
 
     def _note_new_ignored(self, name: str, path: str) -> None:
         if path not in self.upper.retained:

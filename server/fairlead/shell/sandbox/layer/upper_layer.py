@@ -16,6 +16,7 @@ from fairlead.errors import ToolError
 from fairlead.shell.layer import Entry, View
 from fairlead.shell.sandbox.layer import trees
 from fairlead.shell.sandbox.layer.lower_layer import FileStatus, Fingerprint, LowerLayer, file_status, parents
+from fairlead.shell.sandbox.layer.settled_files import SettledFiles
 from fairlead.shell.sandbox.layer.shown_times import HasOutputSince, ShownTimes
 from fairlead.workspace.safe_open import closing
 
@@ -64,6 +65,7 @@ class UpperLayer:
         # the status of each file that `fill` wrote
         self._written: dict[str, FileStatus] = {}
         self._has_output_since: HasOutputSince = lambda _: True
+        self.settled = SettledFiles()
 
     def prepare(self) -> bool:
         """Removes the retained files that the user has changed since, so that commands see the user's version.
