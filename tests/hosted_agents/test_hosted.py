@@ -82,7 +82,7 @@ async def test_its_plan_is_the_plan_and_its_ticks_are_proven(world: World) -> No
 
 
 async def test_a_step_of_which_it_says_only_that_it_is_done_is_checked(world: World) -> None:
-    """docs/faults.md F-real2-1: also if it writes with its shell only. It works on the first open step."""
+    """docs/faults.md 305: also if it writes with its shell only. It works on the first open step."""
     world.settings = {"checks": ["grep -q fixed a.txt"], "check.agentPrompts": 0}
     turn = [
         {"plan": [["Repair it", "pending"]]},

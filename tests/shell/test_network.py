@@ -211,7 +211,7 @@ def in_a_world(program: str, *arguments: str) -> list[str]:
 
 
 def test_a_name_is_looked_up_for_each_connection(tmp_path: Path) -> None:
-    """docs/faults.md F-cost-1: the addresses of a host change while a process runs, and it reaches each of them. The
+    """docs/faults.md 306: the addresses of a host change while a process runs, and it reaches each of them. The
     owner of the name decides them. So none is this machine or its link, or in its networks unless it was so at first.
     """
     (tmp_path / "ws").mkdir()
@@ -253,7 +253,7 @@ for stream in (False, True):
 
 
 async def test_other_names_are_not_asked_for(box: Boxes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/faults.md F-cost-2: without the internet, a question for another name would carry what it contains to
+    """docs/faults.md 307: without the internet, a question for another name would carry what it contains to
     whoever has that name. Both ways to ask get an answer, and no name server is there.
     """
     settings = tmp_path / "resolv.conf"
