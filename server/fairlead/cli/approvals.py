@@ -82,6 +82,7 @@ QUESTIONS = {
     "hook": ("  Allow it, now and later?", SERVER_OPTIONS),
     "call": ("  Make it?", SAME_CALL_OPTIONS),
 }
+INSTALL_BEFORE = "Install it before: fairlead agents install NAME."
 STOPPED = {"option": "reject", "reason": "The run was stopped."}
 
 
@@ -93,6 +94,7 @@ class Approvals:
         attended: whether the run may ask the user: not without a terminal, and not with `--accept all`.
         report: called with each permission that is refused, and each question that is not answered, because the run
             may not ask.
+        starts_agent: whether the user has named an agent of another maker, which starts if nobody can be asked.
     """
 
     def __init__(
@@ -103,10 +105,11 @@ class Approvals:
         allow: bool,
         attended: bool,
         report: Callable[[RefusedLine | UnansweredLine], None] = lambda _: None,
+        starts_agent: bool = False,
     ) -> None:
         self._display = display
         self._keyboard = keyboard
-        self._allow = allow
+        self._allow, self._starts_agent = allow, starts_agent
         self._attended = attended
         self._report = report
         self._one_at_a_time = asyncio.Lock()
@@ -118,6 +121,8 @@ class Approvals:
     async def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of `agent/approve`. Asks one question at a time. Rejects if the run cannot ask or is stopped."""
         if self._allow and params["kind"] == "command":
+            return {"option": "allow_once"}
+        if not self._attended and self._starts_agent and params["kind"] == "agent":
             return {"option": "allow_once"}
         if not self._attended:
             self._report({"type": "refused", "request": params})  # type: ignore[typeddict-item]  the params of a server
@@ -243,7 +248,7 @@ def how_to_allow(params: Mapping[str, Any]) -> str:
     """A sentence about the options with which this request would be allowed; empty: there is none."""
     if options := rule_options(params):
         return WITH_RULES.format(options=options)
-    return WITHOUT_RULES if params["kind"] == "command" else ""
+    return {"command": WITHOUT_RULES, "installAgent": INSTALL_BEFORE}.get(params["kind"], "")
 
 
 def rule_options(params: Mapping[str, Any]) -> str:

@@ -83,7 +83,12 @@ class Run:
         self._lines = JsonLines(sys.stdout if options.as_json else None)
         attended = terminal.can_ask and self._accept in ("ask", "none")
         approvals = Approvals(
-            display, keyboard, allow=options.allow_commands, attended=attended, report=self._add_missed
+            display,
+            keyboard,
+            allow=options.allow_commands,
+            attended=attended,
+            report=self._add_missed,
+            starts_agent=bool(options.agent),
         )
         self._client = AgentClient(options.workspace, self._on_notification, approvals.answers, start_server)
         self._transcript = Transcript(display, options.workspace)
@@ -96,6 +101,8 @@ class Run:
         self._files = WrittenFiles(options, self._client, display, self._facts)
         self._is_saved = options.storage is not None
         self._is_running = False
+        self._is_hosted = False
+        """Whether an agent of another maker works, which has its own model and endpoint."""
         self._may_ask = True
         """False after a signal other than Ctrl-C, because the user may no longer be there to answer."""
         self._is_summarized = False
@@ -234,12 +241,9 @@ class Run:
             return {}
         files: states.SkillsWire = await self._client.request(wire.SKILLS_LIST, {"sessionId": self._session_id})
         hosted: states.HostedAgentsWire = await self._client.request(wire.HOSTED_AGENTS, {})
-        is_hosted = name in (each["name"] for each in hosted["agents"])
-        return (
-            {"hosted": name}
-            if is_hosted and name not in (each["name"] for each in files["agents"])
-            else {"agent": name}
-        )
+        in_files, others = [each["name"] for each in files["agents"]], [each["name"] for each in hosted["agents"]]
+        self._is_hosted = name in others and name not in in_files
+        return {"hosted": name} if self._is_hosted else {"agent": name}
 
     async def _mentioned(self, prompt: str) -> list[FileItem | ResourceItem]:
         """The files and resources that the prompt mentions."""
@@ -371,7 +375,9 @@ class Run:
                 self._is_saved = params["saved"]
             case wire.EVENT:
                 if params["kind"] == "run_started" and not self._options.replay:
-                    self._display.show(model_lines(params["model"], self._options, self._display))
+                    self._display.show(
+                        model_lines(params["model"], None if self._is_hosted else self._options, self._display)
+                    )
                 if params["kind"] == "usage":
                     self._window = (params["contextTokens"], params["contextLimit"])
                 self._transcript.on_event(params)

@@ -50,8 +50,10 @@ def heading_lines(options: RunOptions, display: Display) -> list[Text]:
     return lines
 
 
-def model_lines(name: str, options: RunOptions, display: Display) -> list[Text]:
-    """The model, with its cloud, and its address if it is not the usual one."""
+def model_lines(name: str, options: RunOptions | None, display: Display) -> list[Text]:
+    """The model, with its cloud, and its address if it is not the usual one; None: an agent with its own model."""
+    if options is None:
+        return _field("Agent", clean(name), display)
     return _field("Model", clean(name) + clean(options.where(name)), display)
 
 
