@@ -43,6 +43,8 @@ class Example:
     """Whether it reports what a command writes."""
     tells_changes: bool = False
     """Whether it tells its model about a changed file before that reads it again."""
+    own_tools: str | None = None
+    """What precedes the names of Fairlead's tools for its model; None: it takes none."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
     has_relay: bool = False
     """Whether the key stays outside of the box."""
@@ -77,6 +79,7 @@ OPENCODE = {
 }
 EXAMPLES = {
     "claude": Example(
+        own_tools="mcp__fairlead__",
         settings={},
         begin=[
             ("TaskCreate", {"subject": "Shout", "description": "Loudly", "activeForm": "Shouting"}),
@@ -96,6 +99,7 @@ EXAMPLES = {
         has_relay=True,
     ),
     "codex-zed": Example(
+        own_tools="",
         settings={
             "args": [
                 *("-c", 'sandbox_mode="danger-full-access"', "-c", 'approval_policy="untrusted"'),
@@ -113,6 +117,7 @@ EXAMPLES = {
         shell=lambda command: ("exec_command", {"cmd": command}),
     ),
     "codex": Example(
+        own_tools="",
         settings={"env": {"STAND_IN_KEY": KEY}, "hosts": ["localhost:@PORT@"]},
         begin=UPDATE_PLAN[0],
         complete=UPDATE_PLAN[1],
@@ -125,6 +130,7 @@ EXAMPLES = {
         },
     ),
     "opencode": Example(
+        own_tools="fairlead_",
         settings={
             "env": {"OPENCODE_CONFIG_CONTENT": json.dumps(OPENCODE), "OPENCODE_DISABLE_MODELS_FETCH": "1"},
             "hosts": ["localhost:@PORT@"],
@@ -141,6 +147,7 @@ EXAMPLES = {
         shell=lambda command: ("bash", {"command": command, "description": "Run it"}),
     ),
     "gemini": Example(
+        own_tools="mcp_fairlead_",
         settings={
             # only models of this generation get a tool for plans
             "args": ["--acp", "-m", "gemini-2.5-flash"],
@@ -197,6 +204,7 @@ EXAMPLES = {
         },
     ),
     "goose": Example(
+        own_tools="fairlead__",
         settings={"env": {"GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "gpt-4o"}},
         begin=[("todo__todo_write", {"content": "- [ ] Shout"})],
         complete=[("todo__todo_write", {"content": "- [x] Shout"})],

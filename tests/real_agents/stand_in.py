@@ -146,6 +146,14 @@ def _named(tools: Any) -> Any:
             yield tool.get("name") or tool.get("type")
 
 
+def _namespace(body: Json, name: str) -> Json:
+    """The namespace of a tool, as a field of its call, if it is in one."""
+    for group in body.get("tools") or ():
+        if group.get("type") == "namespace" and name in _named(group.get("tools", ())):
+            return {"namespace": group["name"]}
+    return {}
+
+
 def _custom(body: Json) -> set[str]:
     return {tool["name"] for tool in body.get("tools") or () if tool.get("type") == "custom"}
 
@@ -252,7 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
         else:
             given = {"name": step[0], "arguments": json.dumps(step[1])}
-            item |= {"type": "function_call", "call_id": f"call_{number}", **given}
+            item |= {"type": "function_call", "call_id": f"call_{number}", **given, **_namespace(body, step[0])}
         usage: Json = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5}
         usage |= {"output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 105}
         response: Json = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": body.get("model")}

@@ -109,3 +109,40 @@ async def test_an_agent_does_the_worked_example_in_the_box(
             written, keys = shell.read_text().splitlines()
             assert written == "shell"
             assert (keys == "0") == example.has_relay, "whether its shell sees the key"
+
+
+@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if example.own_tools is not None])
+async def test_an_agent_attaches_a_check_with_fairleads_tools(
+    name: str, workspace: Path, agents_home: Path, tmp_path: Path
+) -> None:
+    """The step is not completed while its check fails, which the agent reads as the result of its call."""
+    example = EXAMPLES[name]
+
+    def plan(status: str) -> tuple[str, Json]:
+        return f"{example.own_tools}plan", {"items": [{"content": "Shout", "status": status, "check": CHECK}]}
+
+    steps = [
+        plan("in_progress"),
+        example.shell("echo wrong > new.txt"),
+        plan("completed"),
+        example.shell("echo repaired > new.txt"),
+        (f"{example.own_tools}run_check", {"command": CHECK}),
+        plan("completed"),
+    ]
+    answers = {"agent/approve": lambda _: {"option": "allow_once"}}
+    with StandIn({"WORK": steps}) as api:
+        settings, env = settings_of(name, api, workspace), filled(example.environment, api, workspace)
+        write_state(name, agents_home, api, workspace)
+        client = Client(workspace, settings=settings, env=env, storage=tmp_path / "storage", answers=answers)
+        async with client:
+            await client.request("agent/hosted/install", {"agent": name}, deadline=600)
+            result = await client.request("agent/runTask", {"prompt": "WORK", "hosted": name}, deadline=300)
+            opened = await client.request("agent/sessions/open", {"sessionId": result["sessionId"]})
+        assert result["message"].endswith("Done: WORK."), result
+        results = next(each for each in api.asked if len(each.results) == len(steps)).results
+    assert [FAILED in each for each in results] == [False, False, True, False, False, False], results
+    assert "The check passed" in results[4]
+    [item] = opened["plan"]["items"]
+    assert (item["content"], item["check"], item["status"]) == ("Shout", CHECK, "completed")
+    assert item["verification"] == "proved"
+    assert [path.name for path in workspace.iterdir() if path.name != ".git"] == []
