@@ -101,8 +101,21 @@ def test_what_is_discarded_is_said(workspace: Path) -> None:
     assert "unsandboxed" not in ended.out
 
 
+def test_the_program_has_a_terminal_of_its_own(workspace: Path, a_txt: Path) -> None:
+    """docs/faults.md 309: what it pushes into its terminal as if it were typed answers no question of Fairlead."""
+    push = "import fcntl, termios\nfor key in b'y\\ny\\n': fcntl.ioctl(0, termios.TIOCSTI, bytes([key]))"
+    script = f"echo three >> a.txt; {shlex.quote(sys.executable)} -c {shlex.quote(push)}; echo code $?"
+    command = ["--show", str(Path(sys.prefix)), "--show", str(Path(sys.base_prefix)), "--", "sh", "-c", script]
+    with in_terminal("box", "--workspace", workspace, *command) as terminal:
+        terminal.until("code ")
+        terminal.answer("Accept a.txt?", "n")
+        terminal.end()
+        assert "· a.txt: rejected" in terminal.screen.lines
+    assert a_txt.read_text() == "one\ntwo\n"
+
+
 def test_a_stop_loses_nothing(workspace: Path, a_txt: Path) -> None:
-    """A signal, as when a terminal is closed, ends the program. What it wrote is saved, and can be reviewed."""
+    """docs/faults.md 310: a signal, as when a terminal is closed, ends the program. What it wrote is saved."""
     with in_terminal(
         "box", "--workspace", workspace, "--", "sh", "-c", "echo three >> a.txt; echo begun; cat"
     ) as terminal:

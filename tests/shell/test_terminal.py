@@ -107,7 +107,7 @@ async def test_more_input_than_the_program_reads_waits(box: Boxes) -> None:
 
 
 async def test_output_waits_until_it_is_shown(box: Boxes) -> None:
-    """A program that floods is held up by a slow client, and nothing of its output is lost."""
+    """docs/faults.md 308: a program that floods is held up by a slow client, and nothing of its output is lost."""
     total = 0
     may_show = asyncio.Event()
 
