@@ -161,12 +161,12 @@ async def propose_changes(files: Files, changes: Changes, roots: Roots, author: 
             failed.append(f"{change.path}: {' '.join(str(error).splitlines())}")
     lines: list[str] = []
     if proposed:
-        lines.append(f"Proposed for review: {_listed(proposed)}.")
-    not_reviewed = [f"Not proposed, so these changes are lost: {_listed(failed)}."] if failed else []
+        lines.append(f"Proposed for review: {listed(proposed)}.")
+    not_reviewed = [f"Not proposed, so these changes are lost: {listed(failed)}."] if failed else []
     not_reviewed += propose_folders(files, changes.folders, roots, emptied_before)
     lines += not_reviewed
     if changes.ignored:
-        ignored = _listed(changes.ignored, MAX_IGNORED_NAMED)
+        ignored = listed(changes.ignored, MAX_IGNORED_NAMED)
         lines.append(f"Ignored by git, so they are not proposed, and only later commands see them: {ignored}.")
     return ProposedChanges([*lines, *map(escape_to_one_line, changes.warnings)], not_reviewed, paths)
 
@@ -320,6 +320,7 @@ def _new_mode(path: Path, known: Proposal | None, mode: int | None) -> int | Non
     return mode & 0o777 if bool(mode & 0o100) != executable else None
 
 
-def _listed(names: Sequence[str], limit: int = MAX_NAMED) -> str:
+def listed(names: Sequence[str], limit: int = MAX_NAMED) -> str:
+    """Names on one line; those above the limit are only counted."""
     more = len(names) - limit
     return ", ".join(map(escape_to_one_line, names[:limit])) + (f" and {more:,} more" if more > 0 else "")

@@ -15,11 +15,21 @@ from fairlead.display import escape_invisible
 from fairlead.errors import ToolError
 from fairlead.plan.evidence import CommandRun
 from fairlead.shell.background import Ended
-from fairlead.shell.layer import HEAD_MOVED, REPOSITORY_DISCARDED, Box, BoxSettings, Layer, ProgramBox, ShownFolder
+from fairlead.shell.layer import (
+    HEAD_MOVED,
+    REPOSITORY_DISCARDED,
+    Box,
+    BoxSettings,
+    Layer,
+    NotRun,
+    ProgramBox,
+    ShownFolder,
+)
 from fairlead.shell.network import NO_NETWORK, Network
 from fairlead.shell.process import Command
 from fairlead.shell.services.process import named_files
 from fairlead.shell.terminal import Terminal
+from fairlead.tools.command_changes import listed
 from fairlead.tools.commands import Commands
 from fairlead.uncancelled import finish_uncancelled
 
@@ -33,6 +43,7 @@ FOR_USERS = {
     HEAD_MOVED: "All changes were discarded, because it moved HEAD or the stash (git stash, switch, checkout, rebase).",
 }
 """What the user reads in place of a warning for a model."""
+IGNORED = "Ignored by git, so not proposed: {names}."
 NOTHING = "(It changed no file of the workspace.)"
 
 
@@ -81,7 +92,6 @@ class RunTerminalProgram:
         program = self._program
         try:
             layer, box = await self._open()
-            program.terminal.open()
             place = program.command, str(box.launch.cwd), layer.where
             reached = program.network.internet, program.network.service_names
             call.emit(CommandStarted(call.id, call.item_id, *place, *reached, None, False))
@@ -97,7 +107,11 @@ class RunTerminalProgram:
         program, commands = self._program, self._commands
         if commands.unavailable:
             raise ToolError(NO_SANDBOX.format(reason=commands.unavailable))
-        layer = await commands.layer()
+        layer, shown = await commands.layer(), self._shown_files()
+        try:
+            program.terminal.open()
+        except OSError as error:
+            raise ToolError(f"The system has no terminal left: {error.strerror}.") from error
         own = replace(
             self._settings,
             variables={**self._settings.variables, **program.variables},
@@ -108,7 +122,7 @@ class RunTerminalProgram:
             await commands.view(layer.roots),
             limits=commands.limits,
             network=program.network,
-            program=ProgramBox(self._shown_files(), own, program.terminal.kind),
+            program=ProgramBox(shown, own, program.terminal.kind),
         )
         return layer, box
 
@@ -143,9 +157,11 @@ class RunTerminalProgram:
             changes = await box.close()
             proposed = await self._commands.propose_changes(changes, layer.roots, call)
             lines += proposed.report
-            ignored = [f"Ignored by git, so not proposed: {', '.join(changes.ignored)}."] if changes.ignored else []
+            ignored = [IGNORED.format(names=listed(changes.ignored))] if changes.ignored else []
             warnings = [FOR_USERS.get(each, each) for each in changes.warnings]
             program.notes = [*proposed.not_reviewed, *ignored, *warnings]
+        except NotRun as error:
+            program.problem, program.exit_code, ended = str(error), None, "failed"
         except ToolError as error:
             program.notes = [str(error)]
             lines.append(str(error))
