@@ -28,15 +28,18 @@ def a_txt(workspace: Path) -> Path:
 
 def test_a_shell_and_the_review(workspace: Path, a_txt: Path) -> None:
     """All keys go to the program. The files change when the user accepts, and the exit code is that of the program."""
+    loop = """trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done"""
+    (workspace / "loop.sh").write_text(loop)
     with in_terminal("box", "--workspace", workspace, "--", "bash", "--norc", "--noediting") as terminal:
         terminal.press("PS1='no''w> '\r")  # before the program has begun
         terminal.until_true(lambda: terminal.screen.last_line.endswith("now>"), "the new prompt")
-        terminal.press("echo three >> a.txt; stty size; sleep 1000\r")
+        terminal.press("echo three >> a.txt; stty size; sh loop.sh\r")
         terminal.until("24 100")
+        terminal.until("ready")
         terminal.press("\x03")
-        terminal.until("^C")
+        terminal.until("caught")
         terminal.answer("now>", "echo code $?; cat a.txt\r")
-        terminal.until("code 130")
+        terminal.until("code 5")
         assert a_txt.read_text() == "one\ntwo\n"
         terminal.answer("now>", "exit 4\r")
         terminal.until("+three")
