@@ -443,10 +443,7 @@ export class AgentServer implements vscode.Disposable {
   }
 
   /** Sends a notification, if the server runs. */
-  async notify<Name extends keyof ClientNotifications>(
-    name: Name,
-    params: ClientNotifications[Name],
-  ): Promise<void> {
+  async notify<Name extends keyof ClientNotifications>(name: Name, params: ClientNotifications[Name]): Promise<void> {
     await (await this.client?.catch(() => undefined))?.sendNotification(name, params);
   }
 

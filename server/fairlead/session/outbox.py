@@ -16,10 +16,15 @@ class Outbox:
     a run or a command, and most changes without an event, are sent at once, together with the events that wait.
     """
 
-    def __init__(self, send: Callable[[Sequence[Event]], None]) -> None:
-        """`send` saves the session, then sends its states and these events."""
+    def __init__(self, send: Callable[[Sequence[Event], bool], None]) -> None:
+        """
+        Args:
+            send: saves the session, then sends its states and these events. The second argument says whether something
+                has changed without an event, so that the session must be saved whatever the events are.
+        """
         self._send = send
         self._events: list[Event] = []
+        self._has_changed = False
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -31,6 +36,7 @@ class Outbox:
         """
         if event is not None:
             self._events.append(event)
+        self._has_changed |= event is None
         if isinstance(event, _SENT_AT_ONCE) or (event is None and not may_wait):
             self._flush()
         elif self._timer is None:
@@ -46,4 +52,5 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         events, self._events = self._events, []
-        self._send(events)
+        has_changed, self._has_changed = self._has_changed, False
+        self._send(events, has_changed)

@@ -90,14 +90,14 @@ class Publisher:
             problems=evidence.problems.version,
         )
 
-    def _save_and_send(self, events: Sequence[Event]) -> None:
+    def _save_and_send(self, events: Sequence[Event], has_changed: bool) -> None:
         """Saves the session, then sends the plan and the proposals if they changed, then the events.
 
         So everything that the user has seen survives if the process is killed, except for the latest streamed text and
         output (`JournalWriter.save`).
         """
         before, self._sent = self._sent, self._published
-        self._writer.save(events)
+        self._writer.save(() if has_changed else events)
         states: list[SessionEvent] = []
         if not self._sent.same_plan(before):
             states.append(self.plan_state())

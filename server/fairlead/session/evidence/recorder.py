@@ -154,7 +154,8 @@ class Recorder:
         has_merged = started.kind == "agent" and bool(event.paths)  # also if the subagent has failed then
         if event.is_error and not has_merged:
             return
-        if started.kind in CHANGING_KINDS or event.paths:  # a hosted agent also writes with its shell
+        # a hosted agent also writes with its shell
+        if started.kind in CHANGING_KINDS or has_merged or (started.has_claimed_locations and event.paths):
             self._changes += 1
             locations = () if started.has_claimed_locations else started.locations
             self._set_record(self._with_files(step, [*(each.path for each in locations), *event.paths]))
