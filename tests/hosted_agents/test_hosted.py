@@ -292,3 +292,17 @@ async def test_the_budget_ends_its_turn(budget: Json, why: str, world: World) ->
     assert (result["stopReason"], why in result["message"]) == ("budget", True), result["message"]
     assert len(opened["edits"]["files"]) == 1
     assert not is_running(world.process)
+
+
+async def test_it_is_reminded_of_a_plan_that_does_not_change(world: World) -> None:
+    """docs/plan.md L6: with the next prompt, once, and not after a plan."""
+    writes = [{"write": [f"{name}.txt", "x\n"]} for name in "abc"]
+    step = [["Change it", "in_progress"]]
+    async with world.client([{"plan": step}, *writes], [{"plan": step}], writes, [], []) as client:
+        session_id = (await run(client))["sessionId"]
+        for _ in range(4):
+            await run(client, "Go on.", sessionId=session_id)
+        reminders = client.events("reminder")
+    reminder = "Your plan did not change during your last 3 calls. The first open step: #1: Change it."
+    assert [reminder in prompt for prompt in world.prompts] == [False, True, False, True, False]
+    assert [each["about"] for each in reminders] == [reminder] * 2

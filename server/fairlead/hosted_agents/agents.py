@@ -74,6 +74,8 @@ class HostedAgents:
         self.choice = OWN_AGENT
         self.unread: list[str] = []
         """What failed checks have said, and no agent has read."""
+        self.reminder = ""
+        """What the next prompt says about the plan; empty: nothing."""
 
     @property
     def chosen(self) -> AgentDefinition | None:

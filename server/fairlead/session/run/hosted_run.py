@@ -19,6 +19,7 @@ from fairlead.agent.events import (
     Event,
     FeedbackSent,
     Location,
+    ReminderSent,
     RoundStarted,
     RunFinished,
     RunStarted,
@@ -51,6 +52,8 @@ from fairlead.messages.history import History
 from fairlead.messages.parts import Call, Image, Note, Part, Prompt, Result
 from fairlead.messages.parts import Text as TextPart
 from fairlead.plan import PlanError, TodoManager
+from fairlead.plan.manager import PlanReminder
+from fairlead.plan.render import item_text
 from fairlead.session.run.agent_tools import CALLED
 from fairlead.shell.layer import Changes
 from fairlead.tools.command_changes import ProposedChanges
@@ -70,6 +73,8 @@ CHECKED = (
     "are not completed:\n{results}\n</plan_checked>"
 )
 PLAN_REFUSED = "<plan_checked>\nYour last plan was not taken over: {problem}\n</plan_checked>"
+REMINDER = "Your plan did not change during your last {count} calls. The first open step: {step}."
+REWRITE = " Update it, so that it shows what is done and what comes next."
 EARLIER = (
     "<earlier_work>\nThis session has worked before, with another agent or before a restart. What was said, "
     "shortened:\n{said}\n</earlier_work>"
@@ -158,6 +163,8 @@ class HostedRun:
     """The latest one; empty if not all of it was taken over."""
     _failed: tuple[Sequence[Mapping[str, str]], object] | None = None
     """The latest plan that was not all taken over, with `change_token` then, until the agent reads why."""
+    _silent_calls: int = 0
+    """How many calls have ended since the last plan."""
     _plans: int = 0
     _tool_calls: int = 0
     _reports: int = 0
@@ -226,7 +233,7 @@ class HostedRun:
             for part in feedback:
                 context.emit(FeedbackSent("message" if isinstance(part, Prompt) else part.kind, part.text))
             context.history.add_to_user_message(feedback)
-            content += self._blocks(feedback)
+            content += self._blocks([*feedback, *self._reminder()])
             self._round += 1
             self._failed = None
             self._shown.clear()  # agents repeat the ids of earlier turns
@@ -238,6 +245,7 @@ class HostedRun:
             self._usage += usage_of(answer)
             self._report_usage()
             await self._settle()
+            self._note_silence()
             if limit := self._limit:
                 return Ending("budget", f"Paused: {limit}. {NEW_BUDGET}")
             reason = _STOP_REASONS.get(str(answer.get("stopReason")), "end_turn")
@@ -316,6 +324,7 @@ class HostedRun:
             await self._sync()
             self._report_rest()
             self._tool_calls += 1
+            self._silent_calls = 0
             call = Call(f"{self.id}.tool{self._tool_calls}", CALLED[called.name], dict(called.input))
             results: list[Result] = []
             await self.context.tools.run_all([call], results)
@@ -397,6 +406,7 @@ class HostedRun:
             self._last = shown.author
             await self._finish(call, shown)
             shown.is_finished = True  # not before: a stop may end the line above, and then the call is unfinished
+            self._silent_calls += 1
             if plan := plan_of_call(call):
                 await self._take_plan(plan)
 
@@ -477,6 +487,7 @@ class HostedRun:
 
         What the agent reports meanwhile waits, so that its work belongs to the right step.
         """
+        self._silent_calls = 0
         if plan.items == self._plan:  # some agents repeat it
             return
         if self._completes(plan):  # otherwise what was written since belongs to a call that comes next
@@ -497,6 +508,22 @@ class HostedRun:
             self._unread.append(CHECKED.format(results=result.output))
         self._plan = () if self._unread else plan.items
         self._failed = attempt if self._unread else None
+
+    def _note_silence(self) -> None:
+        """Remembers to remind the agent of its plan, if it has worked without a change of it (docs/plan.md L6)."""
+        plan, count = self.context.plan, self._silent_calls
+        left = [item for item in plan.snapshot().items if item.status != "completed" and not item.held]
+        if left and count >= plan.reminder_interval:
+            self.context.agents.reminder = REMINDER.format(count=count, step=item_text(left[0]))
+
+    def _reminder(self) -> Sequence[Note]:
+        """A reminder for the next prompt, if one is due."""
+        about, self.context.agents.reminder = self.context.agents.reminder, ""
+        if not about or self.context.mode == "ask":
+            return ()
+        reminder = PlanReminder(about, REWRITE)
+        self.context.emit(ReminderSent(reminder.about, reminder.text))
+        return (Note("reminder", reminder.text),)
 
     def _with_checks(self, items: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """The items of a plan, which has no checks, with those that their steps have."""
