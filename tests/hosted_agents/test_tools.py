@@ -12,7 +12,8 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from fairlead.hosted_agents.tool_server import MAX_BYTES, AgentTool, AgentTools, ToolAnswer, ToolServer
+from fairlead.hosted_agents.own_tools import AgentTool, AgentTools, ToolAnswer
+from fairlead.hosted_agents.tool_server import MAX_BYTES, ToolServer
 from hosted_agents.test_key_relay import exchange
 from hosted_agents.world import NAME, World, run
 from support.sandbox import needs_sandbox

@@ -6,13 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairlead.display import shorten
 from fairlead.hosted_agents.connection import METHOD_NOT_FOUND, AgentFailed, Connection, Refused
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.local_http import LocalServer
-from fairlead.hosted_agents.tool_server import ToolAnswer, ToolServer
+from fairlead.hosted_agents.own_tools import ToolAnswer
 from fairlead.hosted_agents.updates import (
     ENDED,
     CallState,
@@ -35,6 +34,10 @@ from fairlead.shell.services.errors import ServiceError
 from fairlead.shell.services.message_lines import Output
 from fairlead.shell.services.workspace_process import WorkspaceProcess
 from fairlead.uncancelled import finish_uncancelled
+
+if TYPE_CHECKING:
+    from fairlead.hosted_agents.local_http import LocalServer
+    from fairlead.hosted_agents.tool_server import ToolServer
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +97,8 @@ class RunningAgent:
     Args:
         on_end: called when it can no longer answer.
         on_change: called when its options or commands have changed.
-        servers: what it reaches on this machine. They end with it.
+        tools: serves Fairlead's tools to it; None: it gets none.
+        relay: what else it reaches on this machine. Both end with it.
     """
 
     def __init__(
@@ -104,21 +108,23 @@ class RunningAgent:
         output: Output,
         on_end: Callable[["RunningAgent"], None],
         on_change: Callable[[], None] = lambda: None,
-        servers: Sequence[LocalServer] = (),
+        tools: "ToolServer | None" = None,
+        relay: "LocalServer | None" = None,
     ) -> None:
         self.definition, self.output = definition, output
-        self._box, self._on_change, self._servers = box, on_change, servers
+        self._box, self._on_change = box, on_change
+        self._tools, self._servers = tools, [each for each in (relay, tools) if each is not None]
         self._connection = Connection(box.process.process, output, self._notified, self._asked, lambda _: on_end(self))
         self.session = AgentSession()
         self.takes_images = False
-        self._can_load = self._can_resume = self._takes_folders = False
+        self._can_load = self._can_resume = self._takes_folders = self._takes_tools = False
         self._turn: Turn | None = None
         self._questions = 0
         self._asking = set[asyncio.Future[bool]]()
         self._files = asyncio.Lock()
         self._ending: asyncio.Task[None] | None = None
-        self._tool_server: ToolServer | None = None
-        """None: it takes no tools over HTTP."""
+        if tools is not None:
+            tools.call = self._call_tool
 
     @property
     def is_running(self) -> bool:
@@ -153,10 +159,7 @@ class RunningAgent:
         more = fields_of(able.get("sessionCapabilities"))
         self._can_load, self._can_resume = able.get("loadSession") is True, more.get("resume") is not None
         self._takes_folders = more.get("additionalDirectories") is not None
-        takes_http = fields_of(able.get("mcpCapabilities")).get("http") is True
-        for server in self._servers if takes_http else ():
-            if isinstance(server, ToolServer):
-                server.call, self._tool_server = self._call_tool, server
+        self._takes_tools = fields_of(able.get("mcpCapabilities")).get("http") is True
         self.takes_images = fields_of(able.get("promptCapabilities")).get("image") is True
 
     async def begin_session(self, folders: Sequence[Path], earlier: str = "") -> bool:
@@ -169,8 +172,8 @@ class RunningAgent:
         Raises:
             SignInNeeded, AgentFailed: there can be none.
         """
-        tools = self._tool_server
-        given: dict[str, Any] = {"cwd": str(folders[0]), "mcpServers": [tools.described] if tools is not None else []}
+        servers = [self._tools.described] if self._tools is not None and self._takes_tools else []
+        given: dict[str, Any] = {"cwd": str(folders[0]), "mcpServers": servers}
         if self._takes_folders and folders[1:]:
             given["additionalDirectories"] = list(map(str, folders[1:]))
         if earlier and self.can_continue:

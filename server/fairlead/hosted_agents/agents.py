@@ -10,8 +10,8 @@ from fairlead.errors import ToolError
 from fairlead.hosted_agents.agent import RunningAgent, SignInNeeded
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.own_tools import AgentTools
 from fairlead.hosted_agents.starting import AgentsContext, AgentStarter, Workspace
-from fairlead.hosted_agents.tool_server import AgentTools
 from fairlead.hosted_agents.updates import Choice, Option
 from fairlead.shell.services.message_lines import Output
 

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ MAX_CONNECTIONS = 100
 """How many connections an agent may have at once; further ones are closed."""
 
 
-class LocalServer:
+class LocalServer(ABC):
     """Listens on this machine alone. A subclass answers the requests."""
 
     def __init__(self) -> None:
@@ -48,9 +49,9 @@ class LocalServer:
         if self._connections:
             await asyncio.wait(self._connections)
 
+    @abstractmethod
     async def answer(self, exchange: "Exchange", request: h11.Request) -> None:
         """Answers a request."""
-        raise NotImplementedError
 
     def is_password(self, given: bytes) -> bool:
         return hmac.compare_digest(given, self.password.encode())

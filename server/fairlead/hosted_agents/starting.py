@@ -19,8 +19,8 @@ from fairlead.gate.request import InstallAgent, StartAgent
 from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
+from fairlead.hosted_agents.own_tools import AgentTools
 from fairlead.hosted_agents.state_folders import Owner, StateFolders
-from fairlead.hosted_agents.tool_server import AgentTools, ToolServer
 from fairlead.sentences import Sentence
 from fairlead.shell.layer import BoxSettings, Layer, ProgramBox, ShownFolder
 from fairlead.shell.network import Network
@@ -34,6 +34,7 @@ from fairlead.workspace.paths import Roots, real_path
 
 if TYPE_CHECKING:
     from fairlead.hosted_agents.key_relay import KeyRelay
+    from fairlead.hosted_agents.tool_server import ToolServer
 
 MAX_AGENTS = 3
 """How many agents of all sessions run at once. Each takes 100 MB to 800 MB of memory."""
@@ -165,7 +166,7 @@ class AgentStarter:
         await self._allow(definition, has_key=key is not None)
         program, shown = await self._program(definition)
         relay = _relay(*key) if key is not None else None
-        tools = ToolServer(self._tools) if definition.has_tools else None
+        tools = _tool_server(self._tools) if definition.has_tools else None
         servers = [each for each in (relay, tools) if each is not None]
         async with self._context.pool.slot():
             try:
@@ -176,7 +177,7 @@ class AgentStarter:
                 for each in servers:
                     await each.aclose()
                 raise
-            agent = RunningAgent(definition, box, output, on_end, on_change, servers)
+            agent = RunningAgent(definition, box, output, on_end, on_change, tools, relay)
             try:
                 await agent.open()
             except BaseException:
@@ -216,7 +217,7 @@ class AgentStarter:
         command: list[str],
         shown: list[ShownFolder],
         relay: "KeyRelay | None",
-        tools: ToolServer | None,
+        tools: "ToolServer | None",
     ) -> WorkspaceProcess:
         workspace = self._workspace
         layer = await workspace.layer()
@@ -255,6 +256,12 @@ def _relay(address: str, key: str) -> "KeyRelay":
     from fairlead.hosted_agents.key_relay import KeyRelay  # noqa: PLC0415  its HTTP is rarely needed
 
     return KeyRelay(address, key)
+
+
+def _tool_server(offered: AgentTools) -> "ToolServer":
+    from fairlead.hosted_agents.tool_server import ToolServer  # noqa: PLC0415  as above
+
+    return ToolServer(offered)
 
 
 def _key_of(definition: AgentDefinition) -> tuple[str, str] | None:

@@ -5,14 +5,14 @@ It answers each request with one JSON message, which the transport allows, and h
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import h11
 
 import fairlead
 from fairlead.hosted_agents.local_http import Exchange, LocalServer
+from fairlead.hosted_agents.own_tools import AgentTool, AgentTools, ToolAnswer
 from fairlead.json_values import fields_of
 
 log = logging.getLogger(__name__)
@@ -24,32 +24,6 @@ REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 MAX_BYTES = 1 << 20
 _JSON = ("content-type", "application/json")
 _PARSE_ERROR, _INVALID_REQUEST, _METHOD_NOT_FOUND, _INVALID_PARAMS = -32700, -32600, -32601, -32602
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTool:
-    """A tool for hosted agents."""
-
-    name: str
-    title: str
-    description: str
-    schema: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTools:
-    """The tools for hosted agents, and what an agent reads about them."""
-
-    instructions: str
-    tools: Sequence[AgentTool]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """The result of a call, as text for the agent's model."""
-
-    text: str
-    is_error: bool = False
 
 
 class _Wrong(Exception):

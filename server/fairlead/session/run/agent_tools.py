@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fairlead.hosted_agents.tool_server import AgentTool, AgentTools
+from fairlead.hosted_agents.own_tools import AgentTool, AgentTools
 from fairlead.tools.run_check import SPEC as RUN_CHECK
 from fairlead.tools.todo import SPEC as TODO
 

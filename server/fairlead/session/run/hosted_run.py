@@ -45,7 +45,7 @@ from fairlead.hosted_agents.agent import RunningAgent
 from fairlead.hosted_agents.agents import AgentError, HostedAgents
 from fairlead.hosted_agents.connection import AgentFailed
 from fairlead.hosted_agents.definition import AgentDefinition
-from fairlead.hosted_agents.tool_server import ToolAnswer
+from fairlead.hosted_agents.own_tools import ToolAnswer
 from fairlead.hosted_agents.updates import ENDED, CallState, PlanEntries, Said, Update, Used, plan_of_call, read_count
 from fairlead.json_values import fields_of
 from fairlead.messages.history import History
