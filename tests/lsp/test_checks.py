@@ -101,7 +101,7 @@ async def test_p17_a_check_of_the_settings_is_for_steps_that_change_files(worksp
     async with Client(workspace, settings=settings) as client:
         await client.run()
         first, second, third = results(client)[1:]
-        assert f"The check of #1 holds: `{RUN}` passed on these files." in first
+        assert f"The check of #1 holds: `{RUN}` passed, and nothing it depends on has changed since." in first
         assert "check" not in second
         assert f"The check of #3 passed: `{RUN}`" in third
         assert runs(client) == [(RUN, 0, False)]

@@ -15,7 +15,12 @@ from support.client import Client, Json
 from support.sandbox import needs_sandbox
 
 Replay = Callable[..., Json]
-TEST = 'from pathlib import Path\n\nassert Path("a.txt").read_text() == "two\\n", "wrong text"\nprint("1 passed")\n'
+TEST = """from pathlib import Path
+
+texts = [path.read_text() for path in Path().rglob("*.txt")]
+assert Path("a.txt").read_text() == "two\\n", "wrong text"
+print("1 passed")
+"""
 RUN = "python3 test_a.py"
 
 

@@ -32,7 +32,7 @@ def support(*runs: CommandRun, changed: Sequence[str] = (), item: PlanItem | Non
     The step is completed unless `item` is given.
     """
     record = Record({"1": Evidence(commands=runs, **evidence)})
-    return support_by_item([item or PlanItem("1", "A", "completed")], record, lambda _: changed)["1"]
+    return support_by_item([item or PlanItem("1", "A", "completed")], record, lambda *_: changed)["1"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own
 
     def statuses(**change: Any) -> list[str]:
         record = Record({**changes, "tests": Evidence(commands=(run(TESTS, **change),))})
-        return [found.status for found in support_by_item(items, record, lambda _: ()).values()]
+        return [found.status for found in support_by_item(items, record, lambda *_: ()).values()]
 
     assert statuses() == ["verified", "unverified", "verified"]
     assert statuses(state=1) == ["verified", "verified", "verified"]
@@ -97,7 +97,7 @@ def test_p16_a_later_step_verifies_an_earlier_one_that_has_no_command_of_its_own
 def test_p16_a_failure_is_cleared_by_a_later_step() -> None:
     items = [PlanItem(name, name, "completed") for name in ("1", "2")]
     of = [Evidence(commands=(run(TESTS, code=1),)), Evidence(commands=(run(TESTS, state=1),))]
-    found = support_by_item(items, Record(dict(zip("12", of, strict=True))), lambda _: ())
+    found = support_by_item(items, Record(dict(zip("12", of, strict=True))), lambda *_: ())
     assert [each.status for each in found.values()] == ["verified", "verified"]
 
 
@@ -106,7 +106,7 @@ def test_p16_a_step_stays_marked_by_the_user_until_the_model_reopens_it() -> Non
     manager.update([{"content": "A"}])
 
     def status() -> str:
-        return support_by_item(manager.snapshot().items, Record(), lambda _: ())["1"].status
+        return support_by_item(manager.snapshot().items, Record(), lambda *_: ())["1"].status
 
     manager.edit([PlanOp("update", "1", status="completed")], manager.snapshot().revision)
     assert status() == "marked"
@@ -167,5 +167,5 @@ def test_p20_a_step_with_new_errors_is_not_verified(broken: str, found: tuple[st
     """A step with new errors is not verified even if its commands passed. Only errors in files it changed count."""
     record = Record({"1": Evidence(files=("/a.py",), commands=(run(TESTS),))})
     items = [PlanItem("1", "A", "completed")]
-    support = support_by_item(items, record, lambda _: (), lambda path: 2 if path == broken else 0)["1"]
+    support = support_by_item(items, record, lambda *_: (), lambda path: 2 if path == broken else 0)["1"]
     assert (support.status, support.new_errors) == found

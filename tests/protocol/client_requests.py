@@ -171,7 +171,7 @@ def requests() -> Iterator[Golden]:
     ]
     yield _asks("plan.edit.params", wire.PLAN_EDIT, {"sessionId": SESSION, "revision": 1, "ops": ops})
     plan = a_plan().snapshot()
-    state = PlanChanged(8, plan, Record(), supports=support_by_item(plan.items, Record(), lambda _: ()))
+    state = PlanChanged(8, plan, Record(), supports=support_by_item(plan.items, Record(), lambda *_: ()))
     yield _answers("plan.edit.result", wire.PLAN_EDIT, {"plan": convert.plan(SESSION, state)})
     page = {"markdown": "## 翻譯問候語\n\n- [x] Read 問候.py\n"}
     yield _asks("plan.history.params", wire.PLAN_HISTORY, {"sessionId": SESSION})

@@ -100,7 +100,7 @@ def a_record() -> Record:
 def a_plan_state(version: int, *, changed: bool = True) -> PlanChanged:
     """A state whose first step was verified. If `changed`, its file has changed since, so the verification is stale."""
     plan, record = a_plan().snapshot(), a_record()
-    found = support_by_item(plan.items, record, lambda _: [_path("src/問候.py")] if changed else [])
+    found = support_by_item(plan.items, record, lambda *_: [_path("src/問候.py")] if changed else [])
     return PlanChanged(version, plan, record, supports=found)
 
 

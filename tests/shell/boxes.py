@@ -76,12 +76,11 @@ class Boxes:
     ) -> RunResult:
         box = await self.layer.open(
             command,
-            view,
+            replace(view, retained=retained),
             limits=limits,
             network=network,
             background=background,
             program=ProgramBox(programs),
-            retained=retained,
         )
         process = await start(box)
         output, _ = await process.communicate()

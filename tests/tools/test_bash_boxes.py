@@ -69,7 +69,7 @@ class StandInLayer:
         network: Network = NO_NETWORK,
         background: bool = False,
         program: ProgramBox = NO_PROGRAM,
-        retained: bool = True,
+        records: bool = False,
     ) -> "StandInBox":
         self.opened.append((command, network.internet, background))
         return StandInBox(self, await DirectLayer(self.roots).open(command, view, limits=limits))

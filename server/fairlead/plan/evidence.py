@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from fairlead.plan.inputs import Inputs
+
 BEFORE: Literal["before"] = "before"
 """The step id of work before there was a plan."""
 UNPLANNED: Literal["unplanned"] = "unplanned"
@@ -72,6 +74,8 @@ class CommandRun:
     """If it ran on the files without the proposals: the number of the file state with them; otherwise None."""
     leftovers: tuple[str, ...] = ()
     """The absolute paths of ignored files that earlier commands left, if it passed, but not again without them."""
+    inputs: Inputs | None = None
+    """What it read, if all of that was recorded. None: any file may have been read."""
 
     @property
     def failed(self) -> bool:

@@ -12,6 +12,8 @@ class FileStates:
     """The digest of each file when the session first saw it, by path. It is assumed for all earlier states too."""
     changes: tuple[Mapping[str, str], ...] = ()
     """For each state, the digests that differ from the state before, by path. For state 0, from `first`."""
+    cut: int = 0
+    """After the states below this number, more files have changed than are known."""
 
     def with_first(self, path: str, digest: str) -> "FileStates":
         """The states with one more file, unless it is known already."""
@@ -24,7 +26,7 @@ class FileStates:
         if until < len(self.changes):
             changes.append({**self.changes[until], path: now})
         changed = (*changes, *self.changes[until + 1 :])
-        return FileStates({**self.first, path: digest}, changed)
+        return replace(self, first={**self.first, path: digest}, changes=changed)
 
     def with_state(self, now: Mapping[str, str]) -> "FileStates":
         """The states with a further one, in which the files have these digests."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairlead.plan.evidence import CHECK, CommandRun, Evidence, Record, Verification
+from fairlead.plan.inputs import Inputs
 from fairlead.plan.items import PlanItem
 
 VerificationStatus = Literal[
@@ -12,8 +13,8 @@ VerificationStatus = Literal[
 ]  # fmt: skip
 """`none`: the step is not completed. docs/plan.md P16 describes the others."""
 
-ChangedSince = Callable[[int], Sequence[str]]
-"""Given the number of a file state, returns the paths whose content has changed since."""
+ChangedSince = Callable[[int, Inputs | None], Sequence[str]]
+"""Given the number of a file state, and what a command read then, returns what has changed of that since, as paths."""
 
 CountErrors = Callable[[str], int]
 """Given the path of a file, returns the number of new errors known in its proposed text (docs/plan.md P20)."""
@@ -32,6 +33,11 @@ class Support:
     """Whether the command passed and then failed on the same files, so that it verifies nothing."""
     leftovers: tuple[str, ...] = ()
     """The ignored files without which the command did not pass, so that it verifies nothing (docs/plan.md P16)."""
+    unread: tuple[str, ...] = ()
+    """The paths of the files that the step changed and that no command behind the status has read, if that is known.
+
+    If a command of another step has read none of them, it does not verify the step.
+    """
     new_errors: int = 0
     """The number of new errors in the proposed files that the step changed.
 
@@ -54,7 +60,7 @@ def support_by_item(
 def still_passes(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether the last run of exactly this verifying command passed, and the files have not changed since."""
     run = next((run for run in _runs(record) if run.command.strip() == command), None)
-    return run is not None and not run.failed and not run.leftovers and not changed_since(_state(run))
+    return run is not None and not run.failed and not run.leftovers and not changed_since(_state(run), run.inputs)
 
 
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
@@ -63,7 +69,7 @@ def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     A failure before the first pass does not count: the agent may have installed what was missing.
     """
     same = (run for run in _runs(record) if run.command.strip() == command and not run.leftovers)
-    runs = [run for run in same if not changed_since(_state(run))]
+    runs = [run for run in same if not changed_since(_state(run), run.inputs)]
     failures = [run.failed for run in reversed(runs)]
     return False in failures and True in failures[failures.index(False) :]
 
@@ -88,12 +94,16 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
         if failed is not None:
             return Support("failed", failed.command)
         if None not in found:
-            return _passed([run for run in found if run is not None], changed_since)
+            passed = [run for run in found if run is not None]
+            return replace(_passed(passed, changed_since), unread=_unread(evidence.files, passed))
     elif evidence.files:
         # verified by a later command of another step, such as the tests at the end
         later = next((run for run in runs if _state(run) >= evidence.changed_at), None)
         if later is not None and not later.failed:
-            return _passed([later], changed_since)
+            support = _passed([later], changed_since)
+            unread = _unread(evidence.files, [later])
+            is_unrelated = support.status == "verified" and len(unread) == len(evidence.files)
+            return replace(support, unread=unread, status="unverified" if is_unrelated else support.status)
     if evidence.files or evidence.commands or any(call.has_effects_outside for call in evidence.calls):
         return Support("unverified")
     has_looked = evidence.looks or evidence.calls or evidence.subagents
@@ -117,9 +127,17 @@ def _passed(runs: Sequence[CommandRun], changed_since: ChangedSince) -> Support:
     needing = next((run for run in runs if run.leftovers), None)
     if needing is not None:
         return Support("unverified", needing.command, leftovers=needing.leftovers)
-    found = [Support("verified", run.command, tuple(changed_since(_state(run)))) for run in runs]
+    found = [Support("verified", run.command, tuple(changed_since(_state(run), run.inputs))) for run in runs]
     stalest = max(found, key=lambda support: len(support.changed))
     return replace(stalest, status="stale") if stalest.changed else stalest
+
+
+def _unread(files: Sequence[str], runs: Sequence[CommandRun]) -> tuple[str, ...]:
+    """The files that none of these commands has read; none if it is not known what one of them has read."""
+    inputs = [run.inputs for run in runs if run.inputs is not None]
+    if len(inputs) < len(runs):
+        return ()
+    return tuple(path for path in files if not any(each.reads(path) for each in inputs))
 
 
 def _refine_verified(support: Support, record: Record, changed_since: ChangedSince) -> Support:
@@ -136,7 +154,7 @@ def _refine_verified(support: Support, record: Record, changed_since: ChangedSin
         for run in record.runs()
         if run.without_changes is not None and run.command == support.command and run.exit_code is not None
     ]
-    current = [(state, run) for state, run in runs_without_proposals if not changed_since(state)]
+    current = [(state, run) for state, run in runs_without_proposals if not changed_since(state, run.inputs)]
     has_failed = bool(current) and max(current, key=lambda found: found[0])[1].exit_code != 0
     return replace(support, status="proved") if has_failed else support
 

@@ -19,7 +19,7 @@ from fairlead.shell.direct import DirectLayer
 from fairlead.shell.layer import BoxSettings, Changes, Layer, Limits, ShownFolder, View, Where
 from fairlead.shell.network import Service
 from fairlead.tools.command_changes import ProposedChanges, propose_changes, proposed_entries
-from fairlead.tools.commands import Commands
+from fairlead.tools.commands import Commands, FindInputs
 from fairlead.tools.folders import empty_folders, names_of
 from fairlead.tools.missing_variables import MissingVariables
 from fairlead.workspace.emptied_folders import emptied_folders
@@ -38,6 +38,7 @@ class SessionCommands:
         self,
         files: Files,
         record_state: Callable[[Where], int],
+        find_inputs: FindInputs,
         check_commands: Callable[[], Collection[str]],
         context: ServerContext,
         note_proposed: Callable[[], None],
@@ -46,7 +47,8 @@ class SessionCommands:
     ) -> None:
         """
         Args:
-            record_state: as in `Commands`; the same for `check_commands`.
+            record_state: as in `Commands`; the same for `find_inputs`.
+            check_commands: returns `Commands.checks`.
             note_proposed: called when a command or a process may have changed the proposals.
             shown_folders: returns the folders outside of the workspace that commands may read.
         """
@@ -54,7 +56,8 @@ class SessionCommands:
         self._shown_folders = shown_folders
         self.background = BackgroundCommands()
         self._missing_variables = MissingVariables()
-        self._record_state, self._check_commands = record_state, check_commands
+        self._unrecorded = set[str]()
+        self._record_state, self._find_inputs, self._check_commands = record_state, find_inputs, check_commands
         self._layers: dict[Roots, asyncio.Task[Layer]] = {}
         self._unavailable = ""
         self._verifies = True
@@ -62,7 +65,8 @@ class SessionCommands:
     def of_fork(self, fork: Files) -> "SessionCommands":
         """Commands that see the proposals of a fork, in a layer of their own. They verify nothing about the session."""
         own = SessionCommands(
-            fork, self._record_state, self._check_commands, self._context, _ignore, self.gate, self._shown_folders
+            *(fork, self._record_state, self._find_inputs, self._check_commands),
+            *(self._context, _ignore, self.gate, self._shown_folders),
         )
         own._unavailable, own._verifies = self._unavailable, False
         return own
@@ -88,6 +92,7 @@ class SessionCommands:
             view=self.view,
             propose_changes=self._propose,
             record_state=self._record_state,
+            find_inputs=self._find_inputs,
             gate=self.gate,
             timeout=bash.timeout_seconds,
             limits=Limits.from_settings(bash.processes, bash.memory_mb),
@@ -96,6 +101,7 @@ class SessionCommands:
             checks=self._check_commands,
             verifies=self._verifies,
             missing_variables=self._missing_variables,
+            unrecorded=self._unrecorded,
         )
 
     def stop(self) -> None:

@@ -143,6 +143,7 @@ class Session:
         self.commands = SessionCommands(
             self.files,
             self.evidence.record_state,
+            self.evidence.find_inputs,
             self.evidence.check_commands,
             context,
             lambda: self.publish(may_wait=True),  # an agent may make many calls in a second

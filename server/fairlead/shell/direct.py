@@ -63,9 +63,9 @@ class DirectLayer:
         network: Network = NO_NETWORK,
         background: bool = False,
         program: ProgramBox = NO_PROGRAM,
-        retained: bool = True,
+        records: bool = False,
     ) -> "DirectBox":
-        """See `Layer.open`. `view`, `network`, `background` and `retained` have no effect.
+        """See `Layer.open`. `view`, `network`, `background` and `records` have no effect.
 
         Of the limits, only `processes` applies, and only on Linux. Threads do not count.
 

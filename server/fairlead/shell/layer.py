@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from fairlead.errors import ToolError
 from fairlead.shell.network import NO_NETWORK, Network, Service
+from fairlead.shell.reads import Reads
 from fairlead.workspace.paths import Roots
 
 Where = Literal["sandboxed", "workspace"]
@@ -87,6 +88,13 @@ class View:
     def hidden_files(self) -> Sequence[str]:
         """All hidden files. Those outside of the workspace have absolute paths."""
         return [*self.hidden, *(str(top / name) for top, view in self.enclosing.items() for name in view.hidden)]
+
+    retained: bool = True
+    """Whether it shows the ignored files that other commands left. Only a background command can do without them."""
+
+
+PLAIN = View()
+"""The files as they are on disk."""
 
 
 def _available_memory() -> int:
@@ -216,6 +224,8 @@ class Changes:
     """When a repository last changed, in ns by the file system's clock; 0: it did not."""
     omitted: int = 0
     """How many changes are left out, because there are too many. A warning says so."""
+    reads: Reads | None = None
+    """What the command read, if that was to be recorded and could be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +308,7 @@ class Layer(Protocol):
         network: Network = NO_NETWORK,
         background: bool = False,
         program: ProgramBox = NO_PROGRAM,
-        retained: bool = True,
+        records: bool = False,
     ) -> Box:
         """Makes the box for a bash command line.
 
@@ -314,8 +324,8 @@ class Layer(Protocol):
                 reach everything.
             background: whether the command runs in the background, so that the limit of one open box does not apply.
             program: for a command that the user's settings or Fairlead chose.
-            retained: whether a background command in the sandbox sees the ignored files that other commands left there.
-                All other commands see them.
+            records: whether to record what the command reads (`Changes.reads`). Only the sandbox can, and only if the
+                command reaches no server, which could read something for it.
 
         Raises:
             ToolError: the box cannot be made, or another box that is not `background` is open. The command does not run

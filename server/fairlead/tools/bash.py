@@ -18,7 +18,7 @@ from fairlead.gate.request import RunCommand
 from fairlead.sentences import Sentence
 from fairlead.shell.background import BackgroundCommand
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, find_verifications
-from fairlead.shell.layer import HIDDEN_TEXT, NotRun, View
+from fairlead.shell.layer import HIDDEN_TEXT, PLAIN, NotRun
 from fairlead.shell.network import BadService, Network, Service
 from fairlead.shell.process import Command
 from fairlead.tools.check_run import find_check
@@ -57,6 +57,10 @@ BRIEF = ("command", "timeout_seconds", "network")
 NOT_VISIBLE = "Runs on the files on disk; {edits} not visible to it."
 TOO_LONG = f"(The time limit is {MAX_SECONDS} s, the maximum.)"
 AT_TIME_LIMIT = "(If it is a server or a watcher, start it with `background`. If it needs longer, set timeout_seconds.)"
+DOUBTFUL = (
+    "(It may have failed only because what it reads was being recorded. So it verifies nothing. Run it again, without "
+    "the recording.)"
+)
 IN_BACKGROUND = "Started in the background as {handle}. Read it with bash_output, end it with bash_kill."
 
 MAX_BYTES = 100_000  # of a command; Linux passes no argument over 128 KiB
@@ -125,10 +129,11 @@ class Bash:
         # before the view is created: a change in between must not count as verified
         verifies = bool(found.verified) and commands.verifies
         state = commands.record_state(layer.where) if verifies else None
-        view = await commands.view(layer.roots) if layer.where == "sandboxed" else View()
+        view = await commands.view(layer.roots) if layer.where == "sandboxed" else PLAIN
         line, limits = found.with_pipefail(command), commands.limits
         leftovers = await layer.leftovers(view) if verifies else ()
-        box = await layer.open(line, view, limits=limits, network=network, background=background)
+        records = verifies and commands.records(command)
+        box = await layer.open(line, view, limits=limits, network=network, background=background, records=records)
         given = input.get("timeout_seconds")
         timeout = min(given, MAX_SECONDS) if given else None if background else commands.timeout
         running = Command(box.launch, timeout, call.output)
@@ -141,13 +146,15 @@ class Bash:
             network,
             box,
             running,
-            view.hidden_files,
+            view,
             handle,
             found if commands.verifies else NO_VERIFICATIONS,
             state,
             None,
             leftovers,
-            partial(repeat_clean, layer, line, view, limits, timeout, network=network) if leftovers else None,
+            partial(repeat_clean, layer, line, view, limits, timeout, network=network, records=records)
+            if leftovers
+            else None,
         )
 
     async def _run_to_end(self, job: Job, notes: list[str]) -> str:
@@ -164,7 +171,7 @@ class Bash:
         call.repeat = "allowed" if self._commands.background.running else "until_unchanged"
         call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
-            changed = await job.end(result.ended, result.exit_code)
+            changed, is_doubtful = await job.end(result.ended, result.exit_code)
         except NotRun as error:
             raise ToolError(_lines(*notes, str(error), result.output)) from error
         is_boxed_failure = job.where == "sandboxed" and result.exit_code != 0
@@ -174,12 +181,15 @@ class Bash:
             watching = watch_mode_hint(job.command, result.output)
             hints.append(f"({watching})" if watching else AT_TIME_LIMIT)
             raise VerbatimToolError(_lines(*notes, limit, result.output, changed, *hints))
-        hidden = _hidden_files(job.hidden_files, result.exit_code, result.output)
+        hidden = _hidden_files(job.view.hidden_files, result.exit_code, result.output)
         foreign = FOREIGN if job.where == "sandboxed" and _TOO_LARGE in result.output else ""
         lost = "" if result.exit_code else lost_state_hint(job.command)
+        doubt = DOUBTFUL if is_doubtful else ""
         code = f"({result.exit_text}, {result.seconds:.1f} s)"
         left = _left_running(job.running.left_running)
-        return _lines(*notes, result.output, changed, hidden, foreign, *hints, _inconclusive(job), left, lost, code)
+        return _lines(
+            *notes, result.output, changed, hidden, foreign, *hints, _inconclusive(job), left, lost, doubt, code
+        )
 
     def _failure_hints(self, job: Job, output: str) -> list[str]:
         """What the sandbox does not have, if the output of a failed command names it."""
@@ -192,7 +202,7 @@ class Bash:
         async def on_end(command: BackgroundCommand) -> str:
             assert command.ended is not None
             try:
-                changed = await job.end(command.ended, command.exit_code)
+                changed, _ = await job.end(command.ended, command.exit_code)
                 return _lines(changed, _left_running(job.running.left_running))
             except NotRun as error:
                 command.ended, command.exit_code = "failed", None

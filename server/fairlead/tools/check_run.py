@@ -10,7 +10,7 @@ from fairlead.gate.request import RunCommand
 from fairlead.plan.evidence import CHECK, Verification
 from fairlead.sentences import Sentence
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
-from fairlead.shell.layer import View, Where
+from fairlead.shell.layer import PLAIN, Where
 from fairlead.shell.network import NO_NETWORK
 from fairlead.shell.process import Command, CommandResult
 from fairlead.tools.commands import Commands, Job, repeat_clean
@@ -110,7 +110,9 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
             await no_evidence.end(result.ended, result.exit_code, discard=True)
             raise
         job = no_evidence if fails_with_all else job
-    discarded = await job.end(result.ended, result.exit_code, discard=True)
+    discarded, is_doubtful = await job.end(result.ended, result.exit_code, discard=True)
+    if is_doubtful:  # this time, it is not recorded
+        return await run_check(commands, check, call)
     note = f" {discarded}".replace("\n", " ") if discarded else ""
     return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all)
 
@@ -131,17 +133,19 @@ async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tu
     """Opens the box of a check. Also returns whether it sees the ignored files that the session's commands left."""
     found = find_check(check.command)
     layer = await commands.layer()
-    view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else View()
+    view = await commands.view(layer.roots, check.changes) if layer.where == "sandboxed" else PLAIN
     line, leftovers, limits = found.with_pipefail(check.command), await layer.leftovers(view), commands.limits
     retained = check.retained and check.changes is None and not (leftovers and check.is_of_user)
     # `background`, because other commands may run at the same time
-    box = await layer.open(line, view, limits=limits, background=True, retained=retained)
+    records = commands.records(check.command)
+    view = replace(view, retained=retained)
+    box = await layer.open(line, view, limits=limits, background=True, records=records)
     running = Command(box.launch, commands.timeout, call.output)
-    job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, handle=check.handle, is_check=True)
+    job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, view, check.handle, is_check=True)
     if check.changes is not None:
         return job if len(check.changes) else replace(job, without_changes=check.state), retained
     if retained and leftovers:
-        repeat = partial(repeat_clean, layer, line, view, limits, commands.timeout)
+        repeat = partial(repeat_clean, layer, line, view, limits, commands.timeout, records=records)
         job = replace(job, leftovers=leftovers, repeat=repeat)
     return replace(job, verifications=found, state=check.state), retained
 

@@ -15,6 +15,8 @@ from fairlead.tools.unreachable import unreachable_hint
 from fairlead.tools.watch_mode import watch_mode_hint
 from fairlead.workspace.files import Files
 
+HOLDS = "The check of #{id} holds: `{command}` passed, and nothing it depends on has changed since."
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -65,7 +67,12 @@ class Checks:
         results: list[Checked] = []
         for command in dict.fromkeys([*self._general(item), *filter(None, [item.check])]):
             if await self._still_passes(command):
-                results.append(Checked(True, f"The check of #{item.id} holds: `{command}` passed on these files."))
+                results.append(
+                    Checked(
+                        True,
+                        HOLDS.format(id=item.id, command=command),
+                    )
+                )
                 continue
             call.progress = "Cancelled while a check ran. The plan was not changed."
             results.append(await self._run(f"The check of #{item.id}", command, replace(call, item_id=item.id)))

@@ -1,12 +1,17 @@
 """Digests of the files that a session knows, and the states of these files that verifications ran on."""
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from fairlead.plan.file_states import FileStates
+from fairlead.plan.inputs import Inputs
+from fairlead.session.evidence.other_inputs import ABSENT as OTHER_ABSENT
+from fairlead.session.evidence.other_inputs import OtherInputs, kind_of
 from fairlead.session.evidence.workspace_files import ABSENT, EXECUTABLE, ChangedFile, WorkspaceFiles
 from fairlead.shell.layer import Where
 from fairlead.workspace.disk import DiskText, new_file
@@ -34,7 +39,9 @@ class KnownFiles:
         self._compared = 0  # the states below this number were recorded before the last comparison began
         self._digests: dict[str, str] = {}  # by path
         self._last_hashed: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
-        self._changed_since: dict[int, tuple[str, ...]] = {}  # by state, until a file changes
+        self.others = OtherInputs()
+        """What commands read besides the workspace's files."""
+        self._changed_since: dict[tuple[int, Inputs | None], tuple[str, ...]] = {}  # until a file changes
         self.states = FileStates()
         self.version = 0
         """Increases when a file changes after a state was recorded."""
@@ -50,8 +57,11 @@ class KnownFiles:
         self.workspace.restore(workspace, unseen)
         self.update(map(Path, states.first))
 
-    async def compare(self) -> None:
+    async def compare(self, inputs: Iterable[Inputs] = ()) -> None:
         """Finds the files that have changed since the states were recorded. They are known from now on.
+
+        Args:
+            inputs: what commands depend on. What they read besides the workspace's files is looked at too.
 
         Raises:
             WorkspaceError: the files of the workspace cannot be listed.
@@ -59,7 +69,12 @@ class KnownFiles:
         if not self.states.changes:
             return
         count = len(self._recorded_at)
+        if await asyncio.to_thread(self.others.look, [each.others for each in inputs]):
+            self._note_change()
         changed = await self.workspace.compare(self._known, self._recorded_at[0])
+        if self.workspace.has_cut:
+            self.states = replace(self.states, cut=count)
+            self._note_change()
         for each in changed:
             await self._files.user_files.preload(Path(each.path))
         for each in changed:
@@ -90,8 +105,11 @@ class KnownFiles:
                 self._add_changed(changed)
         if self._digests.get(name) != digest:
             self._digests[name] = digest
-            self._changed_since = {}
-            self.version += bool(self.states.changes)
+            self._note_change()
+
+    def _note_change(self) -> None:
+        self._changed_since = {}
+        self.version += bool(self.states.changes)
 
     def _add_changed(self, changed: ChangedFile) -> None:
         """Notes that the states before a change have the content before it."""
@@ -120,15 +138,53 @@ class KnownFiles:
         """The digests of the known files on disk, without proposals and unsaved changes, by path."""
         return {name: self._on_disk(Path(name)) for name in self._digests}
 
-    def changed_since(self, state: int) -> tuple[str, ...]:
-        """The paths of the files whose content, as of the last `update`, differs from a state.
+    def is_followed(self, path: str) -> bool:
+        """Whether a file is known, or would be if it changed."""
+        return path in self._digests or self.workspace.follows(path)
+
+    def changed_since(self, state: int, inputs: Inputs | None = None) -> tuple[str, ...]:
+        """The paths of what has changed since a state, as of the last `update` and `compare`.
 
         Compares the content that a sandboxed command would see, even if the state was recorded for a command outside
         the sandbox.
+
+        Args:
+            inputs: what the command depends on that ran on the state. Other changes do not count. None: all known files
+                count.
         """
-        if state not in self._changed_since:
-            self._changed_since[state] = self.states.changed_since(state, self._digests)
-        return self._changed_since[state]
+        key = state, inputs
+        if key not in self._changed_since:
+            changed = self.states.changed_since(state, self._digests)
+            if inputs is not None and state >= self.states.cut:
+                changed = self._that_count(changed, state, inputs)
+            self._changed_since[key] = changed
+        return self._changed_since[key]
+
+    def _that_count(self, changed: Collection[str], state: int, inputs: Inputs) -> tuple[str, ...]:
+        """The changes that the result of a command depends on."""
+        before = dict(self.states.at(state))
+        appeared = {path for path in changed if before.get(path) == ABSENT}
+        vanished = {path for path in changed if self._digests[path] == ABSENT}
+
+        def stays(folder: str) -> bool:
+            start = os.path.join(folder, "")
+            moved = appeared | vanished
+            known = (path for path, digest in self._digests.items() if digest != ABSENT and path not in moved)
+            return any(path.startswith(start) for path in known) or self.workspace.has_below(folder)
+
+        files = [
+            path
+            for path in changed
+            if inputs.depends_on(path, appeared=path in appeared, vanished=path in vanished, stays=stays)
+        ]
+        others = [path for path, then in inputs.others.items() if self._has_changed(path, then)]
+        return (*files, *others)
+
+    def _has_changed(self, path: str, then: str) -> bool:
+        now = self.others.state(path, kind_of(then))
+        if now is None or now == then:
+            return False
+        return then != OTHER_ABSENT or not self.is_followed(path)
 
     def _digest(self, path: Path) -> str:
         """The digest of a file as a sandboxed command sees it."""

@@ -5,17 +5,21 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
+from fairlead.plan.inputs import Inputs
 from fairlead.plan.verification import Support, is_flaky, still_passes, support_by_item
 from fairlead.session.evidence.found_set import FoundSet
 from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.session.evidence.last_checks import LastChecks
 from fairlead.session.evidence.proposed_problems import ProposedProblems
+from fairlead.session.evidence.read_inputs import find_inputs
 from fairlead.session.evidence.recorder import Recorder
 from fairlead.session.settings import Settings
 from fairlead.session.state import SessionState
-from fairlead.shell.layer import Where
+from fairlead.shell.layer import View, Where
+from fairlead.shell.reads import Reads
 from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.files import Files
+from fairlead.workspace.paths import Roots
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +79,13 @@ class SessionEvidence:
         self.compare_in_background()
         return state
 
+    async def find_inputs(self, reads: Reads, view: View, roots: Roots) -> Inputs | None:
+        """What a command depends on that has read this. See `find_inputs`."""
+        if not self.known_files.workspace.has_compared:
+            await self.compare()
+        known = self.known_files
+        return await asyncio.to_thread(find_inputs, reads, roots, view, known.is_followed, known.others)
+
     def compare_in_background(self) -> None:
         """Compares all files, and then calls `on_compared`."""
         task = asyncio.ensure_future(self._compare_and_report())
@@ -101,7 +112,8 @@ class SessionEvidence:
         async with self._comparing:
             self._next_comparison = None
             try:
-                await self.known_files.compare()
+                inputs = [run.inputs for run in self.recorder.record.runs() if run.inputs is not None]
+                await self.known_files.compare(inputs)
             except WorkspaceError as error:
                 log.warning("the files of the workspace cannot be compared: %s", error)
 

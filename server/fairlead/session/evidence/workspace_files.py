@@ -129,6 +129,8 @@ class WorkspaceFiles:
         """The paths that `take` did not find since the last comparison, and where there was a file."""
         self.saved = ""
         """What was seen, as text for the journal. `restore` reads it."""
+        self.has_cut = False
+        """Whether the last comparison found more files than it named."""
 
     def restore(self, saved: str, unseen: Iterable[str]) -> None:
         """Replaces what was seen with what an earlier process has saved: its `saved` and `unseen`."""
@@ -150,6 +152,20 @@ class WorkspaceFiles:
         if status is not None and _stamp(status) == seen.stamp:
             return None
         return ChangedFile(name, seen.digest, status.st_ctime_ns if status is not None else _changed_at(path.parent))
+
+    @property
+    def has_compared(self) -> bool:
+        """Whether the files were looked at."""
+        return self._seen is not None
+
+    def follows(self, path: str) -> bool:
+        """Whether a file was seen, so that `compare` finds out when it has changed."""
+        return any(path in folder for folder in list((self._seen or {}).values()))  # also called in a thread
+
+    def has_below(self, folder: str) -> bool:
+        """Whether a file that has not changed was seen below a folder."""
+        start = os.path.join(folder, "")
+        return any(path.startswith(start) for files in (self._seen or {}).values() for path in files)
 
     async def compare(self, known: Callable[[], Collection[str]], since_ns: int) -> Sequence[ChangedFile]:
         """Returns the files that have changed since the last comparison, and stops following them.
@@ -190,7 +206,8 @@ class WorkspaceFiles:
             self._seen.setdefault(root, {}).update(files)
         changed = [each for each in found.changed if each.path in unseen or each.path not in known]
         changed.sort(key=lambda each: each.path)
-        if len(changed) > MAX_NAMED:
+        self.has_cut = len(changed) > MAX_NAMED
+        if self.has_cut:
             latest = max(each.at_ns for each in changed)
             changed = [ChangedFile(each.path, UNKNOWN, latest) for each in changed[:MAX_NAMED]]
         not_followed = {*found.gone, *(each.path for each in changed), *known}

@@ -14,6 +14,7 @@ from fairlead.edits.proposal import Proposal, Raw
 from fairlead.edits.undo import Decision
 from fairlead.json_reader import Readers, fields_to_json, names_of, to_json
 from fairlead.messages.parts import Message, Part, Result
+from fairlead.plan.inputs import Inputs, unpack
 from fairlead.session.conversation import Entry, Shown
 from fairlead.session.state import CallState
 from fairlead.session.store.saved_values import Texts
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 Number = Callable[..., int | str | None]
 """`SavedValues.number` or `SavedValues.release`."""
 
-WHOLE = (Message, Entry, Decision, Proposal, Raw, CallState)
+WHOLE = (Message, Entry, Decision, Proposal, Raw, CallState, Inputs)
 """The types of the values that are not saved field by field."""
 _PARTS: dict[str, type[Part]] = {part.__name__: part for part in get_args(Part)}
 _SHOWN: dict[str, type[Shown]] = {shown.__name__: shown for shown in get_args(Shown)}
@@ -54,6 +55,7 @@ def writers(number: Number, earlier: Callable[[Proposal], Proposal | None]) -> M
         Proposal: write_proposal,
         Raw: lambda raw: _row(replace(raw, data=number(raw_data(raw)))),
         CallState: lambda call: _row(replace(call, result=number(call.result))),
+        Inputs: lambda inputs: inputs.packed,
     }
 
 
@@ -134,6 +136,7 @@ def readers(texts: Texts, objects: Mapping[int, Any], known: dict[int, Any]) -> 
             Proposal: read_proposal,
             Raw: lambda _, value, __: _read_row(found, Raw, value, data=text),
             CallState: lambda _, value, __: _read_row(found, CallState, value, result=text),
+            Inputs: lambda _, value, __: unpack(value),
         }
     )
     return found

@@ -36,7 +36,9 @@ def with_moved_folder(state: SessionState, former: str, folder: str) -> SessionS
         state,
         record=_record(state.record, move),
         file_states=FileStates(
-            _keys(state.file_states.first, move), tuple(_keys(each, move) for each in state.file_states.changes)
+            _keys(state.file_states.first, move),
+            tuple(_keys(each, move) for each in state.file_states.changes),
+            state.file_states.cut,
         ),
         changes=_changeset(state.changes, move),
         decisions=replace(
@@ -75,7 +77,17 @@ def _file_decision(file: FileDecision, move: Move) -> FileDecision:
 
 
 def _record(record: Record, move: Move) -> Record:
-    return Record({step: replace(each, files=tuple(map(move, each.files))) for step, each in record.by_step.items()})
+    """Without what the commands read: that is not only paths below the folder."""
+    return Record(
+        {
+            step: replace(
+                each,
+                files=tuple(map(move, each.files)),
+                commands=tuple(replace(run, inputs=None) for run in each.commands),
+            )
+            for step, each in record.by_step.items()
+        }
+    )
 
 
 def _feedback(feedback: PendingFeedback, move: Move) -> PendingFeedback:

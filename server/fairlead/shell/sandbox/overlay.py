@@ -34,10 +34,12 @@ from fairlead.shell.layer import (
     Where,
 )
 from fairlead.shell.network import NO_NETWORK, Network, proxies
+from fairlead.shell.reads import Reads, parse_reads
 from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_box
 from fairlead.shell.sandbox.box.network import OpenNetwork, open_network
+from fairlead.shell.sandbox.box.path_calls import path_call_filter, path_calls
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, program_argv
 from fairlead.shell.sandbox.caches import CompilerCaches
@@ -75,7 +77,7 @@ class _Order:
     network: Network
     background: bool
     program: ProgramBox
-    retained: bool
+    records: bool
     settings: BoxSettings
 
 
@@ -142,12 +144,12 @@ class SandboxLayer:
         network: Network = NO_NETWORK,
         background: bool = False,
         program: ProgramBox = NO_PROGRAM,
-        retained: bool = True,
+        records: bool = False,
     ) -> "SandboxBox":
         """See `Layer.open`.
 
-        A background command sees the session's ignored files as they change, unless `retained` is false. Its own are
-        lost when it ends.
+        A background command sees the session's ignored files as they change, unless `view.retained` is false. Its own
+        are lost when it ends.
         """
         if self._has_foreground and not background:
             raise ToolError("Another command is still running in the sandbox. Wait until it has ended.")
@@ -155,7 +157,7 @@ class SandboxLayer:
         settings = self._settings() if program.own is None else program.own
         services = {*settings.services, *(proxies(os.environ) if network.internet else ())}
         network = network.with_services(services)
-        order = _Order(command, view, folder, limits, network, background, program, retained, settings)
+        order = _Order(command, view, folder, limits, network, background, program, records, settings)
         opening = asyncio.ensure_future(self._open(order))
         try:
             return await asyncio.shield(opening)
@@ -229,13 +231,13 @@ class SandboxLayer:
         if not order.background or not self._has_foreground:
             disk_changes.prepare(uppers.values())
         if order.background:
-            uppers = self._make_uppers(f"{folder.name}/upper", uppers, uppers, retained=order.retained)
+            uppers = self._make_uppers(f"{folder.name}/upper", uppers, uppers, retained=view.retained)
         views = {**view.enclosing, **self._overlay_folders.split(view)}
         is_shared = order.background and self._has_foreground  # another command writes to what this one sees
 
         @cache
         def has_output_since(moment: int) -> bool:
-            seen = self._uppers.values() if order.retained else ()
+            seen = self._uppers.values() if view.retained else ()
             return any(is_shared or disk_changes.has_output_since(upper, moment) for upper in seen)
 
         for top, upper in uppers.items():
@@ -303,6 +305,9 @@ class SandboxLayer:
             links=self._shown.links(view, private, tools),
             bubblewrap=self._bubblewrap,
             seccomp=seccomp_filter(),
+            reads=-1,
+            path_filter=path_call_filter() if order.records and not network else b"",
+            path_calls=path_calls(),
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,
@@ -433,11 +438,15 @@ class SandboxBox:
             opened.callback(os.close, status)
             opened.callback(os.close, self._status)
             spec["status"] = status
+            if spec["path_filter"]:
+                spec["reads"] = os.memfd_create("reads")
+                opened.callback(os.close, spec["reads"])
             os.write(sent, marshal.dumps(dict[Any, Any](spec)))
             os.lseek(sent, 0, os.SEEK_SET)
             opened.pop_all()
         self._launcher_descriptors = (sent, status)
-        descriptors = [*self._launcher_descriptors, *spec["join"]]
+        recorded = [spec["reads"]] if spec["reads"] >= 0 else []
+        descriptors = [*self._launcher_descriptors, *spec["join"], *recorded]
         argv = program_argv("launcher", sent)
         self.launch = Launch(argv, Path(spec["cwd"]), spec["env"], descriptors, has_report=True)
 
@@ -458,6 +467,7 @@ class SandboxBox:
         try:
             with open(self._status, "rb") as pipe:
                 status = LauncherStatus.parse(pipe.read().decode("utf-8", "replace"))
+            reads = self._take_reads()
             if not end_box(status):
                 raise OSError(f"one of its processes did not end within {END_TIMEOUT:.0f} s")
             changes = self._collect()
@@ -475,7 +485,14 @@ class SandboxBox:
             self._layer.on_closed(foreground=self._foreground)
         if status.error:
             raise self._layer.box_failed(status.error)
-        return replace(changes, warnings=[*changes.warnings, *self._notes])
+        return replace(changes, warnings=[*changes.warnings, *self._notes], reads=reads)
+
+    def _take_reads(self) -> Reads | None:
+        if self._spec["reads"] < 0:
+            return None
+        with open(self._spec["reads"], "rb") as file:
+            file.seek(0)  # the launcher has moved the position, which it shares
+            return parse_reads(file.read())
 
     def _collect(self, shown: Mapping[str, Entry | None] | None = None) -> Changes:
         changes = self._layer.collect(self._uppers, self._views, self._since, self._spec, shown)

@@ -26,7 +26,20 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _SECCOMP_INSTRUCTION = 22, 2, 8
 _NOBODY, _MNT_DETACH = 65534, 2
 _AF_INET, _SOCK_DGRAM, _SIOCSIFFLAGS, _IFF_UP = 2, 2, 0x8914, 1
 
+_SYS_SECCOMP, _SYS_OPENAT2 = {"x86_64": 317, "aarch64": 277}, 437
+_SET_MODE_FILTER, _NEW_LISTENER, _WAIT_KILLABLE = 1, 8, 32
+_O_PATH, _O_CLOEXEC, _RESOLVE_IN_ROOT, _PAGE = 0o10000000, 0o2000000, 0x10, 4096
+
+
+class _Part(ctypes.Structure):
+    """A part of a process's memory (struct iovec)."""
+
+    _fields_ = (("address", ctypes.c_size_t), ("size", ctypes.c_size_t))
+
+
 _libc = ctypes.CDLL(None, use_errno=True)
+_process_vm_readv = _libc.process_vm_readv
+_process_vm_readv.argtypes = [ctypes.c_int, ctypes.c_void_p, *[ctypes.c_ulong, ctypes.c_void_p, *[ctypes.c_ulong] * 2]]
 # SIGTERM and SIGCHLD as a sigset_t, which has 128 bytes
 _BLOCKED = (ctypes.c_uint64 * 16)(1 << SIGTERM - 1 | 1 << SIGCHLD - 1)
 
@@ -101,6 +114,49 @@ def install_seccomp_filter(program: bytes) -> None:
     instructions = ctypes.create_string_buffer(program, len(program))
     header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
     _checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+
+
+def install_asking_filter(program: bytes) -> int:
+    """Installs a filter that asks a supervisor about calls. Returns the descriptor on which the supervisor answers.
+
+    The process must not be able to gain privileges; this is made sure here.
+    """
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    instructions = ctypes.create_string_buffer(program, len(program))
+    header = (ctypes.c_void_p * 2)(len(program) // _SECCOMP_INSTRUCTION, ctypes.addressof(instructions))
+    number = _SYS_SECCOMP[os.uname().machine]
+    flags = _NEW_LISTENER | _WAIT_KILLABLE
+    listener = _libc.syscall(number, _SET_MODE_FILTER, flags, header)
+    if listener < 0 and ctypes.get_errno() == errno.EINVAL:  # before Linux 5.19
+        listener = _libc.syscall(number, _SET_MODE_FILTER, _NEW_LISTENER, header)
+    return _checked(listener, "seccomp")
+
+
+def read_text(thread: int, address: int, buffer: "ctypes.Array[ctypes.c_char]") -> bytes | None:
+    """The text up to a NUL in the memory of another process. None if it cannot be read.
+
+    Args:
+        buffer: of 4096 bytes, which is the longest text.
+    """
+    first = _PAGE - address % _PAGE  # the text may end before a page that does not exist
+    parts = (_Part * 2)(_Part(address, first), _Part(address + first, _PAGE - first))
+    own = _Part(ctypes.addressof(buffer), _PAGE)
+    size = _process_vm_readv(thread, ctypes.byref(own), 1, parts, 2, 0)
+    end = buffer.raw.find(b"\0", 0, max(size, 0))
+    return buffer.raw[:end] if end >= 0 else None
+
+
+def read_memory(thread: int, address: int, buffer: "ctypes.Array[ctypes.c_char]", size: int) -> bytes | None:
+    """The bytes at an address of another process. None if they cannot be read."""
+    own, part = _Part(ctypes.addressof(buffer), size), _Part(address, size)
+    found = _process_vm_readv(thread, ctypes.byref(own), 1, ctypes.byref(part), 1, 0)
+    return buffer.raw[:size] if found == size else None
+
+
+def open_in_root(root: int, path: bytes) -> int:
+    """A descriptor (O_PATH) of what a path names for a process with this root folder; links stay below it, too."""
+    how = (ctypes.c_uint64 * 3)(_O_PATH | _O_CLOEXEC, 0, _RESOLVE_IN_ROOT)
+    return _syscall("openat2", _SYS_OPENAT2, root, path, how, ctypes.c_size_t(ctypes.sizeof(how)))
 
 
 def block_signals() -> None:

@@ -21,6 +21,7 @@ from fairlead.shell.sandbox.box import kernel, limits, view
 
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest
 if TYPE_CHECKING:
+    from fairlead.shell.sandbox.box.reads import Recording
     from fairlead.shell.sandbox.box.spec import BoxSpec
 
 # the exit code of the launcher and the init if the command was not started
@@ -48,7 +49,11 @@ def main() -> None:
     """`python -I -S -c "..." SERVER_FOLDER SPEC_FD`. Does not return."""
     with open(int(sys.argv[2]), "rb") as sent:
         spec: BoxSpec = marshal.load(sent)
-    for descriptor in (spec["status"], *([int(os.environ[_REPORT])] if _REPORT in os.environ else [])):
+    for descriptor in (
+        spec["status"],
+        *([spec["reads"]] if spec["reads"] >= 0 else []),
+        *([int(os.environ[_REPORT])] if _REPORT in os.environ else []),
+    ):
         os.set_inheritable(descriptor, False)
     try:
         code = _launch(spec)
@@ -59,6 +64,11 @@ def main() -> None:
 
 def _launch(spec: "BoxSpec") -> int:
     kernel.block_signals()
+    recording = None
+    if spec["reads"] >= 0:
+        from fairlead.shell.sandbox.box.reads import Recording  # noqa: PLC0415  few commands need it
+
+        recording = Recording(spec)  # here, because another user may be unable to read the module
     if os.geteuid() != spec["uid"]:
         kernel.switch_user(spec["uid"], spec["gid"])
     if spec["machine"]:
@@ -67,6 +77,8 @@ def _launch(spec: "BoxSpec") -> int:
     if os.getppid() != spec["server"]:
         return FAILED
     limits.raise_session_priority()
+    if recording is not None:
+        recording.start()
     _new_namespaces(spec)
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # before the init mounts the box's own
     wait, go = os.pipe()
@@ -74,22 +86,27 @@ def _launch(spec: "BoxSpec") -> int:
     if init == 0:
         try:
             os.close(go)
-            code = _init(spec, wait)
+            code = _init(spec, wait, recording)
         except OSError as error:
             code = _failed(spec, error)
         os._exit(code)
     os.close(wait)
+    if recording is not None:
+        recording.close()
     os.write(spec["status"], b"init %d\n" % init)
     os.write(go, b"g")
-    code = _exit_code(_wait_for_init(init, proc, spec["server"]))
+    code = _exit_code(_wait_for_init(init, proc, spec["server"], recording))
+    if recording is not None:
+        recording.wait()
     os.write(spec["status"], b"done\n")
     return code
 
 
-def _wait_for_init(init: int, proc: int, server: int) -> int:
+def _wait_for_init(init: int, proc: int, server: int, recording: "Recording | None") -> int:
     """Waits for the init and forwards SIGTERM to it; returns its status.
 
-    Kills the box if the server has died, or if the init does not end in time after a SIGTERM.
+    Kills the box if the server or the supervisor of its recording has died, or if the init does not end in time after a
+    SIGTERM.
     """
     deadline = None
     while True:
@@ -100,6 +117,8 @@ def _wait_for_init(init: int, proc: int, server: int) -> int:
         if arrived == kernel.SIGTERM:
             os.kill(init, kernel.SIGTERM)
             deadline = time.monotonic() + _INIT_GRACE + (GRACE if deadline is None else 0.0)
+        elif recording is not None and recording.has_failed():
+            limits.kill_tree(init, proc)
         elif arrived is None and (deadline is not None or os.getppid() != server):
             limits.kill_tree(init, proc)
             deadline = time.monotonic() + _KILL_INTERVAL
@@ -131,7 +150,7 @@ def map_account(uid: int, gid: int) -> None:
     limits.write_file("/proc/self/gid_map", f"{gid} {gid} 1")
 
 
-def _init(spec: "BoxSpec", wait: int) -> int:
+def _init(spec: "BoxSpec", wait: int, recording: "Recording | None") -> int:
     """Runs as the first process of the pid namespace.
 
     Returns the command's exit code, or FAILED if the launcher died early.
@@ -155,11 +174,13 @@ def _init(spec: "BoxSpec", wait: int) -> int:
     command = os.fork()
     if command == 0:
         try:
-            _run_command(spec, status_write)
+            _run_command(spec, status_write, recording)
         except (OSError, ValueError) as error:  # ValueError: a NUL or half of a surrogate pair in an argument
             _failed(spec, error)
         os._exit(FAILED)
     os.close(status_write)
+    if recording is not None:
+        recording.close()
     code = _wait_for_command(command, {1, command} if spec["bubblewrap"] else {1}, monitor)
     if code != _KILLED and _REPORT in os.environ:
         _report_left_running(spec["bubblewrap"])
@@ -230,7 +251,7 @@ def _was_started(status: int) -> bool:
         return False
 
 
-def _run_command(spec: "BoxSpec", status: int) -> None:
+def _run_command(spec: "BoxSpec", status: int, recording: "Recording | None") -> None:
     kernel.restore_default_signals()
     limits.lower_priority()
     limits.set_limits(spec)
@@ -238,12 +259,16 @@ def _run_command(spec: "BoxSpec", status: int) -> None:
     if spec["bubblewrap"]:
         take = [argv[0], "-c", _TAKE_TERMINAL, *argv[:1]] if spec["terminal"] else []
         argv = [*_bubblewrap(spec, status), *take, *argv]
+        if recording is not None:  # bubblewrap cannot hand out the descriptor of a filter
+            recording.install()
     else:
         os.setsid()
         if spec["terminal"]:
             _take_terminal()
         os.chdir(spec["cwd"])
         kernel.drop_privileges()
+        if recording is not None:
+            recording.install()
         if spec["seccomp"]:
             kernel.install_seccomp_filter(spec["seccomp"])
     os.execve(argv[0], argv, spec["env"])

@@ -6,16 +6,13 @@ host of a virtual machine). Calls that need a capability are not listed, since a
 """
 
 import platform
-import struct
 import sys
 from dataclasses import dataclass
 from functools import cache
 
-# of struct sock_filter: BPF_LD|W|ABS, BPF_JEQ, BPF_JGE, BPF_RET
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-# offsets in struct seccomp_data; for the arguments, of their lower halves, which is what the kernel uses here
-_NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
-_ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+from fairlead.shell.sandbox.box import bpf
+
+_FIRST, _SECOND, _THIRD = map(bpf.argument, range(3))
 _ENOSYS, _EPERM, _EAFNOSUPPORT = 38, 1, 97
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _NETLINK_ROUTE = 1, 2, 10, 16, 0
 # x86-64: the start of a second set of numbers, which nothing uses
@@ -35,8 +32,8 @@ class _Numbers:
 _RINGS = (425, 426, 427)  # io_uring, the same everywhere
 _MACHINES = {
     # add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, syslog; socket, socketpair
-    "x86_64": _Numbers(0xC000003E, (248, 249, 250, 321, 298, 323, 103, *_RINGS), (41, 53), 101),
-    "aarch64": _Numbers(0xC00000B7, (217, 218, 219, 280, 241, 282, 116, *_RINGS), (198, 199), 117),
+    "x86_64": _Numbers(bpf.X86_64, (248, 249, 250, 321, 298, 323, 103, *_RINGS), (41, 53), 101),
+    "aarch64": _Numbers(bpf.AARCH64, (217, 218, 219, 280, 241, 282, 116, *_RINGS), (198, 199), 117),
 }
 
 
@@ -54,43 +51,31 @@ def seccomp_filter() -> bytes:
 
 
 def _program(numbers: _Numbers) -> list[bytes]:
-    own = _if_equal(numbers.architecture, [*_restricted_calls(numbers), _return(_ALLOW)])
-    return [_load(_ARCHITECTURE), *own, _return(_KILL)]
+    own = bpf.if_equal(numbers.architecture, [*_restricted_calls(numbers), bpf.returns(bpf.ALLOW)])
+    return [bpf.load(bpf.ARCHITECTURE), *own, bpf.returns(bpf.KILL)]
 
 
 def _restricted_calls(numbers: _Numbers) -> list[bytes]:
     """Instructions that decide about the restricted calls. For other calls they have no effect."""
-    steps = [_load(_NUMBER), _instruction(_AT_LEAST, _X32, skip=1), _return(_FAIL | _ENOSYS)]
+    steps = [bpf.load(bpf.NUMBER), *bpf.if_at_least(_X32, [bpf.returns(bpf.FAIL | _ENOSYS)])]
     for call in numbers.denied:
-        steps += _if_equal(call, [_return(_FAIL | _ENOSYS)])
+        steps += bpf.if_equal(call, [bpf.returns(bpf.FAIL | _ENOSYS)])
     # the box's init must not be traced, because it would stop reaping processes
-    steps += _if_equal(numbers.ptrace, [_load(_SECOND), *_if_equal(1, [_return(_FAIL | _EPERM)]), _return(_ALLOW)])
+    steps += bpf.if_equal(
+        numbers.ptrace, [bpf.load(_SECOND), *bpf.if_equal(1, [bpf.returns(bpf.FAIL | _EPERM)]), bpf.returns(bpf.ALLOW)]
+    )
     for call in numbers.sockets:
-        steps += _if_equal(call, [_load(_FIRST), *_usual_sockets(), _return(_FAIL | _EAFNOSUPPORT)])
+        steps += bpf.if_equal(call, [bpf.load(_FIRST), *_usual_sockets(), bpf.returns(bpf.FAIL | _EAFNOSUPPORT)])
     return steps
 
 
 def _usual_sockets() -> list[bytes]:
-    route = [_load(_THIRD), *_if_equal(_NETLINK_ROUTE, [_return(_ALLOW)]), _return(_FAIL | _EAFNOSUPPORT)]
-    steps = _if_equal(_AF_NETLINK, route)
+    route = [
+        bpf.load(_THIRD),
+        *bpf.if_equal(_NETLINK_ROUTE, [bpf.returns(bpf.ALLOW)]),
+        bpf.returns(bpf.FAIL | _EAFNOSUPPORT),
+    ]
+    steps = bpf.if_equal(_AF_NETLINK, route)
     for family in (_AF_UNIX, _AF_INET, _AF_INET6):
-        steps += _if_equal(family, [_return(_ALLOW)])
+        steps += bpf.if_equal(family, [bpf.returns(bpf.ALLOW)])
     return steps
-
-
-def _if_equal(value: int, steps: list[bytes]) -> list[bytes]:
-    """Runs the steps if the loaded word equals the value. The steps must end with a return."""
-    return [_instruction(_EQUAL, value, skip=len(steps)), *steps]
-
-
-def _load(offset: int) -> bytes:
-    return _instruction(_LOAD, offset)
-
-
-def _return(value: int) -> bytes:
-    return _instruction(_RETURN, value)
-
-
-def _instruction(code: int, value: int, *, skip: int = 0) -> bytes:
-    """One BPF instruction. A comparison that is false skips the next `skip` instructions."""
-    return struct.pack("=HBBI", code, 0, skip, value)

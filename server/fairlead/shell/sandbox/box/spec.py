@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 import fairlead
+from fairlead.shell.sandbox.box.path_calls import PathCall
 
 _START = "import sys; sys.path.append(sys.argv[1]); from fairlead.shell.sandbox.box.{} import main; main()"
 
@@ -74,6 +75,15 @@ class BoxSpec(TypedDict):
     """The path of the program. Empty: the launcher makes the box itself."""
     seccomp: bytes
     """The filter of system calls (`seccomp.py`). May be empty."""
+    reads: int
+    """The descriptor of a file in memory, to which the accesses of the box are written (`reads.py`).
+
+    -1: they are not recorded.
+    """
+    path_filter: bytes
+    """The filter that makes the kernel report them (`path_calls.py`)."""
+    path_calls: dict[int, list[PathCall]]
+    """What each reported call does, by number."""
     file_size: int
     """The maximum size of a file."""
     processes: int

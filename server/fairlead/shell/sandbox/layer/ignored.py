@@ -24,10 +24,11 @@ from fairlead.workspace.safe_open import read_regular
 
 RULES = ".gitignore"
 
-CACHES = (
+TOOL_CACHES = (
     *("__pycache__/", "*.py[co]", ".pytest_cache/", ".mypy_cache/", ".ruff_cache/", ".hypothesis/", ".tox/", ".nox/"),
-    *(".venv/", "node_modules/", ".gradle/", ".DS_Store"),
+    *(".gradle/", ".DS_Store"),
 )
+CACHES = (*TOOL_CACHES, ".venv/", "node_modules/")
 """Rules for the files and folders that common tools create in every project. The project's own rules override them."""
 _ALWAYS = "\n".join(CACHES).encode()
 
