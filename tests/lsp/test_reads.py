@@ -45,7 +45,6 @@ async def test_p21_only_a_change_of_what_it_read_makes_it_stale(workspace: Path,
     ]
     async with Client(workspace, settings={**replay(*turns), "checks": [CHECK]}, storage=storage) as client:
         await client.run()
-        await review(client, "accept", target={"all": True})
         (workspace / "b.txt").write_text("by another program\n")
         (workspace / "new.txt").write_text("by another program\n")
         await compare(client)
@@ -55,6 +54,7 @@ async def test_p21_only_a_change_of_what_it_read_makes_it_stale(workspace: Path,
         await client.until(lambda: client.last("agent/plan") is not None)
         await compare(client)
         assert steps(client) == ["proved"]
+        await review(client, "accept", target={"all": True})
         (workspace / "a.txt").write_text("two and more\n")
         await compare(client)
         await client.until(lambda: steps(client) == ["stale"])

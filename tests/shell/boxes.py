@@ -73,6 +73,7 @@ class Boxes:
         background: bool = False,
         programs: Sequence[Path] = (),
         retained: bool = True,
+        records: bool = False,
     ) -> RunResult:
         box = await self.layer.open(
             command,
@@ -81,6 +82,7 @@ class Boxes:
             network=network,
             background=background,
             program=ProgramBox(programs),
+            records=records,
         )
         process = await start(box)
         output, _ = await process.communicate()

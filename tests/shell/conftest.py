@@ -14,7 +14,7 @@ collect_ignore_glob = (
     if sys.platform == "linux"
     else [
         *("test_overlay*.py", "test_upper.py", "test_sandbox_walls.py", "test_shown_tools.py", "test_boxed.py"),
-        "test_build_outputs.py",
+        *("test_build_outputs.py", "test_reads.py"),
     ]
 )
 

@@ -39,12 +39,25 @@ async def check(layer: SandboxLayer, workspace: Path) -> None:
     assert secrets.output.count("0000000000000000") == 5
     assert (await box.run("unshare -Ur true")).code != 0
     assert (await box.run("echo x > /dev/tcp/127.0.0.1/22")).code != 0
+    await check_recorded(box, workspace)
     hidden = await box.run("cat .env; rm .env; echo x > .env", View(hidden=[".env"]))
     assert "KEY" not in hidden.output
     assert hidden.changes.files == []
     bomb = await box.run("b() { b | b & }; b; sleep 60", limits=Limits(40, DEFAULT_LIMITS.memory))
     assert (bomb.output.splitlines()[-1], bomb.changes.files) == (f"Ended: {TOO_MANY.format(40)}.", [])
     assert on_disk(workspace) == FILES
+
+
+async def check_recorded(box: Boxes, workspace: Path) -> None:
+    """What a command reads is recorded, also if its processes hide their memory from other programs of the user."""
+    hide = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); open('g/c.txt').read()"
+    ran = await box.run(f'cat a.txt; python3 -c "{hide}"', records=True)
+    assert ran.code == 0, ran.output
+    assert ran.changes.reads is not None
+    assert ran.changes.reads.is_complete, ran
+    assert {str(workspace / name) for name in ("a.txt", "g/c.txt")} <= {
+        access.path for access in ran.changes.reads.accesses
+    }
 
 
 async def check_unreadable_folders(box: Boxes, workspace: Path) -> None:

@@ -124,7 +124,8 @@ class _Supervisor:
         self._listener, self._calls, self._shell = listener, calls, shell
         self._accesses: dict[tuple[str, bytes], tuple[int, int, int, int, bytes] | None] = {}
         self._has_begun = False  # bubblewrap's own calls come first
-        self._interrupted = self._unreadable = 0
+        self._received = self._withdrawn = self._unreadable = 0
+        self._first, self._last = 1 << 64, 0
         self._supervises = False
         self._buffer = ctypes.create_string_buffer(_PATH_SIZE)
 
@@ -132,7 +133,7 @@ class _Supervisor:
         """What was noted, as `shell/reads.py` reads it."""
         return {
             "accesses": [(kind, path, seen) for (kind, path), seen in self._accesses.items()],
-            "interrupted": self._interrupted,
+            "interrupted": self._withdrawn + max(self._last - self._first + 1, 0) - self._received,
             "supervises": self._supervises,
             "incomplete": bool(self._unreadable) or len(self._accesses) >= MAX_ACCESSES,
         }
@@ -150,15 +151,18 @@ class _Supervisor:
             request[:] = empty  # the kernel refuses anything else
             try:
                 fcntl.ioctl(self._listener, _RECEIVE, request)
-            except OSError:  # a signal interrupted the call, which may fail with EINTR
-                self._interrupted += 1
+            except OSError:  # the call was withdrawn, as below
                 continue
             notification, thread, _, number, _, _, *arguments = _NOTIFICATION.unpack(request)
+            # the kernel numbers all calls, also those that a signal interrupts before they are received: they may fail
+            # with EINTR, which is why the numbers are counted
+            self._first, self._last = min(self._first, notification), max(self._last, notification)
+            self._received += 1
             noted = [self._note(thread, call, arguments) for call in self._calls[number]]
             try:
                 fcntl.ioctl(self._listener, _ANSWER, _RESPONSE.pack(notification, 0, 0, _CONTINUE))
-            except OSError:  # as above, or the process was killed; its memory may not have been what was read
-                self._interrupted += 1
+            except OSError:  # interrupted too, or the process was killed; its memory may not have been what was read
+                self._withdrawn += 1
                 for key in noted:
                     if key is not None:
                         self._accesses.pop(key, None)
