@@ -162,3 +162,9 @@ class VerifyOptions:
     """As for `RunOptions`."""
     problems: Sequence[str] = ()
     """Those in the file of `--config` (`read_settings`)."""
+    junit: Path | None = None
+    sarif: Path | None = None
+    markdown: Path | None = None
+    """Where to write the result in these forms; None: nowhere."""
+    comment: bool = False
+    """Whether to post the result on the pull request or merge request of this CI job."""

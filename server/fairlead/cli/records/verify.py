@@ -14,6 +14,10 @@ from fairlead.app.settings import ignored_values
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.arguments import WRONG_USAGE
 from fairlead.cli.options import VerifyOptions
+from fairlead.cli.records.comment import NotPosted, post_comment, target_of
+from fairlead.cli.records.reports.junit import junit_text
+from fairlead.cli.records.reports.markdown import markdown_text
+from fairlead.cli.records.reports.sarif import sarif_text
 from fairlead.cli.records.stored import read_stored
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden
@@ -28,6 +32,7 @@ from fairlead.session.record.signed import OpenedRecord, RefusedRecord, open_rec
 from fairlead.session.record.verify import Finding, compare_files, run_check
 from fairlead.shell.sandbox.probe import probe
 from fairlead.workspace.paths import Roots, real_path
+from fairlead.workspace.replace_file import replace_file
 
 HOLDS, DOES_NOT_HOLD = 0, 1
 NO_NOTE = (
@@ -48,19 +53,23 @@ async def run_verify(options: VerifyOptions, terminal: Terminal) -> int:
     0: everything that was checked holds. 1: the record is refused, something does not hold or could not be checked, or
     there was nothing to check. Checks that did not pass in the session, and all checks with `--no-run`, do not count.
     2: the file is not a record.
+
+    Also writes the reports that the options name. If one cannot be written, the code is not 0.
     """
     result = VerifyResult()
     verification = _Verification(options, terminal, result)
     try:
         await verification.execute()
     except BadRecord as error:
-        name = options.file or f"The note of {options.commit}"
-        print(f"fairlead verify: {escape_hidden(f'{name} cannot be verified. {error}')}", file=sys.stderr)
+        result.refusal = f"{options.file or f'The note of {options.commit}'} cannot be verified. {error}"
+        print(f"fairlead verify: {escape_hidden(result.refusal)}", file=sys.stderr)
+        await verification.report()
         return WRONG_USAGE
     except (GitFailed, RefusedRecord, NoLibrary) as error:
         result.refusal = str(error)
     verification.conclude()
-    return HOLDS if result.holds else DOES_NOT_HOLD
+    is_reported = await verification.report()
+    return HOLDS if result.holds and is_reported else DOES_NOT_HOLD
 
 
 class _Verification:
@@ -85,6 +94,28 @@ class _Verification:
         """Shows the result."""
         mark, style = (self._marks.done, "green") if self._result.holds else (self._marks.failed, "red")
         self._terminal.print(f"\n{mark} {escape_hidden(self._result.verdict)}", f"bold {style}")
+
+    async def report(self) -> bool:
+        """Writes the result in other forms, and posts it. Returns whether all files could be written.
+
+        A comment that could not be posted is only shown: a job for a stranger's pull request may not post one.
+        """
+        options, written = self._options, True
+        forms = ((options.junit, junit_text), (options.sarif, sarif_text), (options.markdown, markdown_text))
+        for path, text in forms:
+            try:
+                if path is not None:
+                    replace_file(path, text(self._result))
+            except OSError as error:
+                written = False
+                self._terminal.print(escape_hidden(f"{path} was not written: {error.strerror or error}"), "red")
+        if options.comment:
+            try:
+                await post_comment(target_of(os.environ), markdown_text(self._result))
+                self._terminal.print("Posted the result as a comment.", "dim")
+            except NotPosted as error:
+                self._terminal.print(escape_hidden(f"The result was not posted as a comment. {error}"), "yellow")
+        return written
 
     async def _execute_on_commit(self, revision: str) -> None:
         folders = [root.real for root in self._options.workspace.folders]

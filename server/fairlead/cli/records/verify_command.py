@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from fairlead.app.settings import read_settings
 from fairlead.cli.arguments import (
@@ -10,6 +11,7 @@ from fairlead.cli.arguments import (
     add_config,
     add_pass_variable,
     add_workspace,
+    output_file,
     path_of,
     positive_number,
     read_config_option,
@@ -19,9 +21,14 @@ from fairlead.cli.client import StartServer
 from fairlead.cli.config import with_options
 from fairlead.cli.options import VerifyOptions
 from fairlead.cli.records.arguments import add_trust, read_trust
+from fairlead.cli.records.reports.junit import ROOT
+from fairlead.cli.records.reports.markdown import MARKER
+from fairlead.cli.records.reports.sarif import SCHEMA
 from fairlead.cli.records.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
+from fairlead.session.record.shape import BadRecord
 
+_BEGINNING = 1_000  # bytes
 ABOUT = """\
 Checks a record (fairlead run --save-record, or Agent: Copy Record as JSON) against
 the files of a folder or of a commit. Compares each recorded file byte for byte, and
@@ -59,6 +66,13 @@ async def run_verify_command(arguments: Sequence[str], terminal: Terminal, _: St
     parser.add_argument("--no-run", action="store_true", help="compare only the files, and run no command")
     about = f"how long a command may run (default: {VerifyOptions.timeout})"
     parser.add_argument("--timeout", metavar="SECONDS", type=positive_number, help=about)
+    parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML, as test results")
+    parser.add_argument("--sarif", metavar="FILE", help="write what does not hold as SARIF, as findings in files")
+    parser.add_argument("--markdown", metavar="FILE", help="write the result as Markdown, with a section for each step")
+    about = (
+        "post the Markdown on the pull request or merge request of this CI job (GITHUB_TOKEN, FAIRLEAD_GITLAB_TOKEN)"
+    )
+    parser.add_argument("--comment", action="store_true", help=about)
     add_config(parser)
     add_pass_variable(parser)
     add_allow_secret(parser)
@@ -80,4 +94,27 @@ def _options(given: argparse.Namespace, parser: Parser) -> VerifyOptions:
         given.pass_variable or settings.bash.pass_variables,
         given.allow_secret or settings.secrets.allow,
         problems,
+        output_file(given.junit, "JUnit report", _is_junit, parser.error),
+        output_file(given.sarif, "SARIF report", _is_sarif, parser.error),
+        output_file(given.markdown, "Markdown report", _is_markdown, parser.error),
+        given.comment,
     )
+
+
+def _is_junit(path: Path) -> None:
+    _check_beginning(path, ROOT)
+
+
+def _is_sarif(path: Path) -> None:
+    _check_beginning(path, SCHEMA.encode())
+
+
+def _is_markdown(path: Path) -> None:
+    _check_beginning(path, MARKER.encode())
+
+
+def _check_beginning(path: Path, part: bytes) -> None:
+    """Raises BadRecord unless a file is an older report, which has this part near its beginning."""
+    with open(path, "rb") as file:
+        if part not in file.read(_BEGINNING):
+            raise BadRecord("It is another file.")

@@ -60,3 +60,12 @@ class VerifyResult:
         """What was found about a step: its files, and its checks as far as they ran."""
         names = {*step.work.files, step.decided_by, step.check} - {""}
         return [each for each in (*self.files, *self.checks) if each.subject in names]
+
+    def files_of(self, check: Finding) -> list[str]:
+        """The files that the steps of a check changed; those of the record if it belongs to none, at most one then."""
+        record = self.record
+        steps = record.steps if record is not None else ()
+        files = dict.fromkeys(
+            file for step in steps if check.subject in (step.decided_by, step.check) for file in step.work.files
+        )
+        return list(files) or [each.subject for each in self.files[:1]]

@@ -32,6 +32,8 @@ class Finding:
     """What was found, in words for the user."""
     output: str = ""
     """The end of the output of a command that failed; otherwise empty."""
+    seconds: float = 0
+    """How long a command ran."""
 
 
 def compare_files(record: SessionRecord, roots: Roots) -> Iterator[Finding]:
@@ -119,10 +121,9 @@ async def _run(
 
 
 def _result(command: str, result: CommandResult) -> Finding:
-    seconds = f"{result.seconds:.1f} s"
+    took = f"{result.seconds:.1f} s"
     if result.exit_code == 0:
-        return Finding(command, True, f"passes ({seconds})")
+        return Finding(command, True, f"passes ({took})", seconds=result.seconds)
     tail = "\n".join(result.output.splitlines()[-MAX_OUTPUT_LINES:])
-    if result.ended == "timeout":
-        return Finding(command, False, f"killed at the time limit ({seconds})", tail)
-    return Finding(command, False, f"fails (exit code {result.exit_code}, {seconds})", tail)
+    how = "killed at the time limit (" if result.ended == "timeout" else f"fails (exit code {result.exit_code}, "
+    return Finding(command, False, f"{how}{took})", tail, result.seconds)
