@@ -211,6 +211,23 @@ def test_what_a_commit_never_has_is_not_compared(signing: Signing) -> None:
     assert "  ✗ written.log  no longer exists\n  ✗ deleted.py  no longer exists\n" in ended.out
 
 
+def test_what_else_a_commit_changes_is_named(signing: Signing) -> None:
+    """docs/faults.md 9006: a change that the record does not know is not covered by a record that holds."""
+    verify = ("verify", signing.record, "--no-run", "--commit")
+    assert "does not know" not in signing.run(*verify, signing.commit).out
+    message = signing.repository.git("log", "-1", "--format=%B")
+    (signing.repository.path / "b.py").write_text("evil\n")
+    (signing.repository.path / "a.py").chmod(0o644)
+    commit = signing.repository.commit(message)
+    ended = signing.run(*verify, commit)
+    assert ended.code == 0
+    assert "  · the commit also changes what the record does not know: b.py\n" in ended.out
+    shallow = signing.folder / "shallow"
+    signing.repository.git("clone", "-q", "--depth=1", f"file://{signing.repository.path}", str(shallow))
+    ended = signing.run(*verify, commit, "--workspace", shallow)
+    assert (ended.code, "  · its parent is not in the repository, so what else" in ended.out) == (0, True)
+
+
 def test_what_a_checkout_lacks_is_named(signing: Signing) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
     (signing.repository.path / "big.bin").write_text(pointer)

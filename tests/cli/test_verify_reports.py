@@ -90,6 +90,18 @@ def test_what_does_not_hold_is_a_finding_in_a_file(differing: Signing, tmp_path:
     assert len({json.dumps(each["partialFingerprints"]) for each in run["results"]}) == 3
 
 
+def test_a_finding_names_the_file_in_the_repository(signing: Signing, tmp_path: Path) -> None:
+    """With --commit, the paths of findings begin at the top of the repository, as the services need them."""
+    inner, report = signing.repository.path / "inner", tmp_path / "report.sarif"
+    inner.mkdir()
+    (inner / "a.py").write_text("a = 1\n")
+    commit = signing.repository.commit(signing.run("record", "message", signing.record).out)
+    verify = ("verify", signing.record, "--commit", commit, "--workspace", inner, "--no-run")
+    assert signing.run(*verify, "--sarif", report).code == 1
+    [found] = json.loads(report.read_text())["runs"][0]["results"]
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "inner/a.py"
+
+
 def test_fault_9005_a_comment_shows_what_others_wrote_as_code(differing: Signing, tmp_path: Path) -> None:
     """docs/faults.md 9005: a record cannot mention users, show pictures or write HTML in a comment."""
     report = tmp_path / "report.md"

@@ -123,6 +123,20 @@ def test_only_trailers_name_records(folder: GitFolder) -> None:
     assert Repository(folder.path).named_records(folder.commit("Nothing")) == []
 
 
+def test_the_files_that_a_commit_changes(folder: GitFolder) -> None:
+    """Compared with the first parent: what was added, changed, moved, deleted, or made executable."""
+    for name in ("changed", "moved", "deleted", "mode", "same"):
+        (folder.path / name).write_text(name)
+    repository, first = Repository(folder.path), folder.commit()
+    assert repository.changed_files(first) == ["changed", "deleted", "mode", "moved", "same"]
+    (folder.path / "changed").write_text("x")
+    (folder.path / "moved").rename(folder.path / "to \n there")
+    (folder.path / "deleted").unlink()
+    (folder.path / "mode").chmod(0o755)
+    assert repository.changed_files(folder.commit()) == ["changed", "deleted", "mode", "moved", "to \n there"]
+    assert repository.changed_files(folder.commit()) == []
+
+
 def test_a_note_holds_the_bytes(folder: GitFolder) -> None:
     commit, repository = folder.commit(), Repository(folder.path)
     assert repository.note(commit) is None

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from fairlead.session.record.shape import BadRecord
 from fairlead.session.record.signed import OpenedRecord, RefusedRecord, open_record
 from fairlead.session.record.verify import Finding, compare_files, run_check
 from fairlead.shell.sandbox.probe import probe
+from fairlead.workspace.errors import WorkspaceError
 from fairlead.workspace.paths import Roots, real_path
 from fairlead.workspace.replace_file import replace_file
 
@@ -135,6 +136,9 @@ class _Verification:
             if absent := [folder for folder in inside if not folder.is_dir()]:
                 raise GitFailed(f"The commit has no folder {absent[0].relative_to(tree)}.")
             roots = Roots.of(*inside)
+            if inside[0] != tree and len(inside) == 1:
+                self._result.folder = f"{inside[0].relative_to(tree).as_posix()}/"
+            self._note_unknown(repository.changed_files(commit), _paths_in(tree, opened.record, roots))
 
             def ignored(names: Sequence[str]) -> frozenset[str]:
                 paths = {os.fspath(roots.resolve(name).relative_to(tree)): name for name in names}
@@ -165,6 +169,18 @@ class _Verification:
             self._note(f"without the files of submodules: {_listed(export.submodules)}")
         if export.pointers:
             self._note(f"with Git LFS's pointers in place of the contents: {_listed(export.pointers)}")
+
+    def _note_unknown(self, changed: Sequence[str] | None, known: Set[str]) -> None:
+        """Notes what else a commit changes, as a record says nothing about it.
+
+        Args:
+            changed: the paths of the files that the commit changes; None: not known.
+            known: those of the files that the record knows.
+        """
+        if changed is None:
+            self._note("its parent is not in the repository, so what else the commit changes is not known")
+        elif others := [path for path in changed if path not in known]:
+            self._note(f"the commit also changes what the record does not know: {_listed(others)}")
 
     async def _compare(
         self, record: SessionRecord, roots: Roots, ignored: Callable[[Sequence[str]], frozenset[str]]
@@ -266,6 +282,15 @@ def _checkout(repository: Repository, commit: str) -> Generator[tuple[Path, Expo
         except OSError as error:
             raise GitFailed(f"The files of the commit could not be written: {error.strerror or error}.") from error
         yield tree, export
+
+
+def _paths_in(tree: Path, record: SessionRecord, roots: Roots) -> Set[str]:
+    """The paths of a record's files in a folder around the workspace, without those that lead out of the workspace."""
+    found = set[str]()
+    for file in record.files:
+        with contextlib.suppress(WorkspaceError):
+            found.add(roots.resolve(file.path).relative_to(tree).as_posix())
+    return found
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -96,6 +96,22 @@ class Repository:
         blob = self._run("hash-object", "-w", "--stdin", given=data).decode().strip()
         self._run("notes", f"--ref={NOTES}", "add", "--force", "-C", blob, commit)
 
+    def changed_files(self, commit: str) -> Sequence[str] | None:
+        """The paths of what a commit changes in its first parent; None if the repository lacks the parent."""
+        header = self._run("cat-file", "commit", commit).partition(b"\n\n")[0].decode("utf-8", "replace")
+        # not from `git log`, which shows the oldest commit of a shallow clone without parents
+        parents = [line.removeprefix("parent ") for line in header.splitlines() if line.startswith("parent ")]
+        compare = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-commit-id")
+        if not parents:
+            found = self._run(*compare, "--root", commit)
+        else:
+            try:
+                self._run("cat-file", "-e", parents[0])
+            except GitFailed:
+                return None
+            found = self._run(*compare, parents[0], commit)
+        return [os.fsdecode(each) for each in found.split(b"\0") if each]
+
     def ignored(self, paths: Sequence[str], tree: Path) -> frozenset[str]:
         """The paths that Git ignores by the rules in a folder with the files of a commit (`export`)."""
         if not paths:

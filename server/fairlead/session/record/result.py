@@ -16,6 +16,8 @@ class VerifyResult:
     """None: the record could not be opened."""
     commit: str = ""
     """The full id of the commit whose files were compared; empty: those of a folder were."""
+    folder: str = ""
+    """The path of the workspace in the repository of the commit, with `/` at its end; empty: its top, or several."""
     refusal: str = ""
     """Why the record must not be used, so that nothing was compared; empty if it was."""
     origin: list[Finding] = field(default_factory=list[Finding])

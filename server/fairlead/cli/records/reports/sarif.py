@@ -49,10 +49,10 @@ def sarif_text(result: VerifyResult) -> bytes:
 def _results(result: VerifyResult) -> Iterator[dict[str, Any]]:
     for finding in result.files:
         if not finding.holds:
-            yield _result("file", finding, [finding.subject])
+            yield _result("file", finding, [result.folder + finding.subject])
     for finding in result.checks:
         if not finding.holds:
-            yield _result("check", finding, result.files_of(finding))
+            yield _result("check", finding, [result.folder + file for file in result.files_of(finding)])
 
 
 def _result(rule: str, finding: Finding, files: list[str]) -> dict[str, Any]:
