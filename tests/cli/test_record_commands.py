@@ -229,16 +229,24 @@ def test_what_else_a_commit_changes_is_named(signing: Signing) -> None:
 
 
 def test_what_a_checkout_lacks_is_named(signing: Signing) -> None:
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
-    (signing.repository.path / "big.bin").write_text(pointer)
+    """Contents in Git LFS are compared by their digests, which the commit has."""
+    big, other = content(b"big"), content(b"other")
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{big['sha256']}\nsize 3\n"
+    (signing.repository.path / ".gitattributes").write_text("*.bin filter=lfs\n")
+    for name in ("big.bin", "changed.bin"):
+        (signing.repository.path / name).write_text(pointer)
+    pairs = (("big.bin", big), ("changed.bin", other))
+    files: list[Json] = [{"path": name, "before": None, "after": after} for name, after in pairs]
+    signing.write("record.json", signing.new_record(files=files))
     signing.repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib")
     (signing.repository.path / "lib").mkdir()
     GitFolder(signing.repository.path / "lib").commit()
     commit = signing.repository.commit(signing.run("record", "message", signing.record).out)
     ended = signing.run("verify", signing.record, "--commit", commit, "--no-run")
-    assert ended.code == 0, ended.out
+    assert ended.code == 1, ended.out
     assert "  · without the files of submodules: lib\n" in ended.out
-    assert "  · with Git LFS's pointers in place of the contents: big.bin\n" in ended.out
+    assert "  · with Git LFS's pointers in place of the contents: big.bin, changed.bin\n" in ended.out
+    assert "  ✓ big.bin  unchanged, by its Git LFS pointer\n  ✗ changed.bin  has different content\n" in ended.out
 
 
 def test_a_record_is_attached_only_to_its_commit(signing: Signing) -> None:

@@ -40,7 +40,7 @@ def test_an_export_has_the_bytes_that_git_stores(folder: GitFolder, tree: Path) 
         "dir/\u4e16 \u754c": b"",
         'quo"te\n': b"x",
         "link": "-> ../elsewhere",
-        "big.lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+        "big.lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 1\n",
     }
     for name, content in wanted.items():
         path = folder.path / name
@@ -55,7 +55,7 @@ def test_an_export_has_the_bytes_that_git_stores(folder: GitFolder, tree: Path) 
     exported = Repository(folder.path).export(commit, tree)
     assert files(tree) == wanted
     assert [name for name in wanted if os.access(tree / name, os.X_OK)] == ["a.bin"]
-    assert (exported.pointers, exported.submodules) == (["big.lfs"], [])
+    assert (exported.pointers, exported.submodules) == ({"big.lfs": "a" * 64}, [])
     assert folder.git("status", "--porcelain", "--", "a.bin") == ""
 
 
@@ -68,6 +68,15 @@ def test_a_replaced_object_is_not_used(folder: GitFolder, tree: Path) -> None:
     assert folder.git("show", "HEAD:a") == "other"
     Repository(folder.path).export(commit, tree)
     assert files(tree) == {"a": b"real\n"}
+
+
+def test_a_text_like_a_pointer_is_no_pointer_without_the_attribute(folder: GitFolder, tree: Path) -> None:
+    """docs/faults.md 9004: a file cannot be replaced by a pointer to what it was, unless Git LFS brings it back."""
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1\n"
+    (folder.path / ".gitattributes").write_text("*.lfs filter=lfs\n*.not -filter\n")
+    for name in ("a.py", "a.not", "a.lfs"):
+        (folder.path / name).write_text(pointer)
+    assert Repository(folder.path).export(folder.commit(), tree).pointers == {"a.lfs": "a" * 64}
 
 
 def test_submodules_are_named(folder: GitFolder, tree: Path) -> None:

@@ -4,9 +4,10 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence, Set
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 
 from rich.text import Text
 
@@ -87,14 +88,15 @@ class _Verification:
         if self._options.commit is None:
             assert self._options.file is not None  # the arguments were checked
             opened = self._open(read_stored(self._options.file))
-            await self._compare(opened.record, self._options.workspace, lambda _: frozenset())
+            await self._compare(opened.record, self._options.workspace)
         else:
             await self._execute_on_commit(self._options.commit)
 
     def conclude(self) -> None:
         """Shows the result."""
         mark, style = (self._marks.done, "green") if self._result.holds else (self._marks.failed, "red")
-        self._terminal.print(f"\n{mark} {escape_hidden(self._result.verdict)}", f"bold {style}")
+        space = "\n" if self._result.opened is not None else ""
+        self._terminal.print(f"{space}{mark} {escape_hidden(self._result.verdict)}", f"bold {style}")
 
     async def report(self) -> bool:
         """Writes the result in other forms, and posts it. Returns whether all files could be written.
@@ -144,7 +146,8 @@ class _Verification:
                 paths = {os.fspath(roots.resolve(name).relative_to(tree)): name for name in names}
                 return frozenset(paths[path] for path in repository.ignored([*paths], tree))
 
-            await self._compare(opened.record, roots, ignored)
+            pointers = {tree / path: digest for path, digest in export.pointers.items()}
+            await self._compare(opened.record, roots, ignored, pointers)
 
     def _open(self, data: bytes) -> OpenedRecord:
         """Opens the record and shows who vouches for it. Raises BadRecord, RefusedRecord or NoLibrary."""
@@ -168,7 +171,7 @@ class _Verification:
         if export.submodules:
             self._note(f"without the files of submodules: {_listed(export.submodules)}")
         if export.pointers:
-            self._note(f"with Git LFS's pointers in place of the contents: {_listed(export.pointers)}")
+            self._note(f"with Git LFS's pointers in place of the contents: {_listed([*export.pointers])}")
 
     def _note_unknown(self, changed: Sequence[str] | None, known: Set[str]) -> None:
         """Notes what else a commit changes, as a record says nothing about it.
@@ -183,16 +186,21 @@ class _Verification:
             self._note(f"the commit also changes what the record does not know: {_listed(others)}")
 
     async def _compare(
-        self, record: SessionRecord, roots: Roots, ignored: Callable[[Sequence[str]], frozenset[str]]
+        self,
+        record: SessionRecord,
+        roots: Roots,
+        ignored: Callable[[Sequence[str]], frozenset[str]] = lambda _: frozenset(),
+        elsewhere: Mapping[Path, str] = MappingProxyType({}),
     ) -> None:
         """Compares the files of the record with those in folders, and runs its checks there.
 
         Args:
             ignored: returns those of some files that the folders lack because a commit never has them.
+            elsewhere: as for `compare_files`.
         """
         if record.files:
             self._terminal.print("\nFiles")
-        findings = list(compare_files(record, roots))
+        findings = list(compare_files(record, roots, elsewhere))
         unchanged = {file.path for file in record.files if file.before == file.after}
         outside = ignored([each.subject for each in findings if not each.holds and each.subject in unchanged])
         for finding in findings:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _ELSEWHERE = (
 _ENVIRONMENT = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "log.showSignature=false")
 _EXECUTABLE, _LINK, _SUBMODULE = "100755", "120000", "160000"
-_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n")
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n")
 _MAX_POINTER = 1024  # bytes; Git LFS makes none that is longer
 
 
@@ -37,8 +37,8 @@ class Export:
 
     submodules: Sequence[str]
     """The paths of the submodules, whose files belong to other repositories."""
-    pointers: Sequence[str]
-    """The files whose content Git LFS holds: they contain only its digest and size."""
+    pointers: Mapping[str, str]
+    """The SHA-256 of each file whose content Git LFS holds, by path: the file contains only that and the size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,8 @@ class Repository:
         """The paths that Git ignores by the rules in a folder with the files of a commit (`export`)."""
         if not paths:
             return frozenset()
-        folder = os.fsdecode(self._run("rev-parse", "--absolute-git-dir").rstrip(b"\n"))
-        command = (f"--git-dir={folder}", f"--work-tree={tree}", "check-ignore", "--no-index", "-z", "--stdin")
-        given = b"\0".join(os.fsencode(path) for path in paths)
-        found = self._run(*command, given=given, cwd=tree, expected=(0, 1))
-        return frozenset(os.fsdecode(each) for each in found.split(b"\0") if each)
+        found = self._by_rules(tree, paths, "check-ignore", "--no-index")
+        return frozenset(os.fsdecode(each) for each in found if each)
 
     def export(self, commit: str, folder: Path) -> Export:
         """Writes the files of a commit into an empty folder, byte for byte as Git stores them.
@@ -132,21 +129,40 @@ class Repository:
         entries = list(self._entries(commit))
         files = [each for each in entries if each.mode not in (_LINK, _SUBMODULE)]
         links = [each for each in entries if each.mode == _LINK]
-        pointers = list[str]()
+        pointers = dict[str, str]()
         for entry, data in self._contents(files):
             path = _made_parent(folder, entry.path)
             with open(path, "xb") as file:
                 file.write(data)
             if entry.mode == _EXECUTABLE:
                 path.chmod(0o755)
-            if len(data) < _MAX_POINTER and _POINTER.match(data):
-                pointers.append(entry.path)
+            if len(data) < _MAX_POINTER and (pointer := _POINTER.match(data)):
+                pointers[entry.path] = pointer[1].decode()
         for entry, data in self._contents(links):  # after all files, so that none is written through a link
             _made_parent(folder, entry.path).symlink_to(os.fsdecode(data))
         submodules = [each.path for each in entries if each.mode == _SUBMODULE]
         for path in submodules:
             (folder / path).mkdir(parents=True, exist_ok=True)
-        return Export(submodules, pointers)
+        return Export(submodules, self._filtered(pointers, folder))
+
+    def _filtered(self, pointers: Mapping[str, str], tree: Path) -> Mapping[str, str]:
+        """Those pointers that Git LFS replaces by their contents, by the attributes in a folder.
+
+        Any other file with such a text is what it contains.
+        """
+        fields = self._by_rules(tree, [*pointers], "check-attr", after=("filter",)) if pointers else list[bytes]()
+        values = zip(fields[::3], fields[2::3], strict=False)
+        return {path: pointers[path] for name, value in values if value == b"lfs" and (path := os.fsdecode(name))}
+
+    def _by_rules(
+        self, tree: Path, paths: Sequence[str], command: str, *options: str, after: Sequence[str] = ()
+    ) -> Sequence[bytes]:
+        """What Git says about paths by the rules in the files of a folder."""
+        folder = os.fsdecode(self._run("rev-parse", "--absolute-git-dir").rstrip(b"\n"))
+        places = (f"--git-dir={folder}", f"--work-tree={tree}")
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        found = self._run(*places, command, *options, "-z", "--stdin", *after, given=given, cwd=tree, expected=(0, 1))
+        return found.split(b"\0")
 
     def _entries(self, commit: str) -> Iterator[_Entry]:
         listed = self._run("ls-tree", "-r", "-z", "--full-tree", commit)
