@@ -60,8 +60,8 @@ class Signing:
         assert (ended.code, ended.err) == (0, ""), ended.out
         return output
 
-    def run(self, *arguments: object, env: Mapping[str, str] = MappingProxyType({})) -> Ended:
-        return run_plain(*arguments, cwd=self.repository.path, spawned=False, **env)
+    def run(self, *arguments: object, env: Mapping[str, str] = MappingProxyType({}), spawned: bool = False) -> Ended:
+        return run_plain(*arguments, cwd=self.repository.path, spawned=spawned, **env)
 
     def verify(self, *arguments: object) -> Ended:
         return self.run("verify", *arguments, "--key", self.public)

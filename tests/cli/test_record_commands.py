@@ -313,6 +313,25 @@ def test_wrong_usage(signing: Signing) -> None:
     assert not (signing.repository.path / "o").exists()
 
 
+def test_a_missing_package_is_named(signing: Signing) -> None:
+    """The packages of signatures are optional: without one, the command says what to install."""
+    for name in ("cryptography", "sigstore"):
+        (signing.folder / f"{name}.py").write_text("raise ImportError\n")
+    env = {"PYTHONPATH": str(signing.folder), "GITHUB_ACTIONS": "true"}
+    sign = ("record", "sign", signing.record, "--output", signing.folder / "out.json")
+    bundle = {"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}
+    (signing.folder / "bundle.json").write_text(json.dumps(bundle))
+    by_somebody = ("verify", signing.folder / "bundle.json", "--identity", "a", "--issuer", "https://b.example.com")
+    with_key = signing.run(*sign, "--key", signing.key, env=env, spawned=True)
+    assert with_key.code == 1
+    assert "not installed, which signatures need. Install it: pip install 'fairlead[sign]'\n" in with_key.out
+    for arguments in ((*sign, "--keyless"), by_somebody):
+        keyless = signing.run(*arguments, env=env, spawned=True)
+        assert keyless.code == 1
+        assert "which keyless signatures need. Install it: pip install 'fairlead[keyless]'\n" in keyless.out
+    assert signing.run("verify", signing.record, "--no-run", env=env, spawned=True).code == 0
+
+
 def test_keyless_needs_a_ci_job(signing: Signing) -> None:
     """Outside of a CI job with an identity, nothing is sent or written."""
     output = signing.folder / "out.json"
