@@ -14,7 +14,7 @@ import yaml
 from cli.command import DEADLINE, environment
 from cli.json_run import Json, read_lines
 from fairlead.cli.main import run_command_line
-from fairlead.cli.saved_record import load_record
+from fairlead.cli.records.stored import load_record
 from protocol.page import ROOT, Page, blocks
 from support.fake_api import Call, FakeApi, Text, Turn
 from support.sandbox import needs_sandbox

@@ -40,7 +40,7 @@ from fairlead.cli.main import run_command_line
         (["run", "--continue", "--record", "file.txt"], "--continue records only the new turns"),
         (["run", "x", "--pass-variable", "A=b"], "'A=b' was not understood. It must be the name of a variable"),
         (["demo", "--keep", "."], "must be new or empty"),
-        (["verify"], "the following arguments are required: FILE"),
+        (["verify"], "the following arguments are required: FILE or --commit"),
         (["verify", "file.txt", "--workspace", "nowhere"], "the workspace is not a folder: nowhere"),
         (["verify", "file.txt", "--timeout", "0"], "'0' is not a whole number greater than 0"),
         (["sing"], "invalid choice"),

@@ -1,4 +1,4 @@
-"""docs/protocol.md, `RecordResult`: the commit message names what was accepted and what verified it."""
+"""docs/protocol.md, `RecordResult`: the commit message names what was accepted, what verified it, and the record."""
 
 from dataclasses import replace
 
@@ -8,6 +8,8 @@ from fairlead.edits.review_outcomes import ReviewStatus
 from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.document import Change, SessionRecord, Step, Verification, Work
 
+DIGEST = f"sha256:{'0' * 64}"
+TRAILER = f"Fairlead-Record: {DIGEST}\n"
 NOTHING = Work((), (), 0, 0, 0, None)
 
 
@@ -44,27 +46,31 @@ def test_the_message_lists_accepted_steps_and_their_verification() -> None:
         replace(passed, command="only here", leftovers=("sitecustomize.py",)),
     )
     record = replace(a_record("accepted", "rejected", "accepted"), verifications=(passed, *others))
-    assert commit_message(record) == (
+    record = replace(record, models=("claude-sonnet-5-5", "claude-haiku-4-5"))
+    assert commit_message(record, DIGEST) == (
         "Add the tests. All of them\n\n"
         "- Write the parser\n"
         "- Describe it at length at length at length at length at length at\n"
         "  length at length at length at length\n\n"
-        "Verified by `pytest -q`, which fails without the change.\n"
+        "Verified by `pytest -q`, which fails without the change.\n\n"
+        "Assisted-by: Fairlead:claude-sonnet-5-5\n"
+        "Assisted-by: Fairlead:claude-haiku-4-5\n"
+        f"{TRAILER}"
     )
 
 
 @pytest.mark.parametrize("decision", ["review", "rejected", "undone"])
 def test_without_accepted_changes_there_is_no_message(decision: ReviewStatus) -> None:
-    assert commit_message(a_record(decision)) == ""
+    assert commit_message(a_record(decision), DIGEST) == ""
 
 
 def test_work_without_steps_and_a_long_title() -> None:
     record = replace(a_record("accepted", title="word " * 40), steps=())
-    subject = commit_message(record)
-    assert subject.endswith("word…\n") and "\n" not in subject[:-1] and len(subject) <= 73
+    subject, _, rest = commit_message(record, DIGEST).partition("\n")
+    assert subject.endswith("word…") and len(subject) <= 72 and rest == f"\n{TRAILER}"
 
 
 def test_a_long_title_without_spaces() -> None:
     """A title in a writing system without spaces is cut between characters, so it does not disappear."""
-    subject = commit_message(a_record("accepted", title="删除旧的表" * 20)).partition("\n")[0]
+    subject = commit_message(a_record("accepted", title="删除旧的表" * 20), DIGEST).partition("\n")[0]
     assert subject.startswith("删除旧的表") and subject.endswith("…") and len(subject) == 72

@@ -322,7 +322,7 @@ export interface RecordResult {
   readonly markdown: string;
   /** The current text for `record` of `RunResult`. */
   readonly summary: string;
-  /** What the user accepted and what verified it, for a commit. Empty if nothing is accepted. */
+  /** For a commit: what the user accepted, what verified it, and the record. Empty if nothing is accepted. */
   readonly commitMessage: string;
   /** The content of a record file (docs/record.md). */
   readonly record: object;

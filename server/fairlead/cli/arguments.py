@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fairlead.agent.errors import ModelError
 from fairlead.cli.config import BadConfig, read_config, user_config
 from fairlead.cli.view.text import escape_hidden
+from fairlead.session.record.shape import BadRecord
 from fairlead.shell.environment import read_pattern
 from fairlead.shell.network import Service
+from fairlead.workspace import secrets
 from fairlead.workspace.paths import Roots, real_path
 
 WRONG_USAGE = 2
@@ -107,3 +110,48 @@ def read_workspace(given: Sequence[str] | None, fail: Callable[[str], NoReturn])
     if wrong is not None:
         fail(f"the workspace is not a folder: {wrong}")
     return Roots.of(*(real_path(path_of(folder)) for folder in folders))
+
+
+def add_allow_secret(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-secret",
+        metavar="PATTERN",
+        type=pattern_type(secrets.read_pattern),
+        action="append",
+        default=[],
+        help="a file that looks like a secret and is not, or a pattern such as 'tests/certs/*.pem'; can be given "
+        "several times",
+    )
+
+
+def positive_number(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
+    return int(text)
+
+
+def output_file(
+    given: str | None, kind: str, read: Callable[[Path], object], fail: Callable[[str], NoReturn]
+) -> Path | None:
+    """The absolute path of the file that an option names; None if it names none.
+
+    Args:
+        kind: what the file will contain, for error messages.
+        read: reads such a file. An existing file that is not empty is only overwritten if `read` can read it.
+        fail: ends the command with the message that it gets; called if the file must not or cannot be written.
+    """
+    if not given:
+        return None
+    path = path_of(given)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        fail(f"the {kind} must be a file in an existing folder: {given}")
+    try:
+        if has_content(path):
+            read(path)
+    except (BadRecord, ModelError):
+        fail(f"the file exists and is not a {kind}, so it is not overwritten; choose another one: {given}")
+    return path.absolute()
+
+
+def has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0  # a device has no content to lose

@@ -16,9 +16,8 @@ from fairlead.cli.client import StartServer
 from fairlead.cli.headless.outcome import DONE, EXIT_CODES, NOT_DONE
 from fairlead.cli.options import DemoOptions, RunOptions, VerifyOptions
 from fairlead.cli.program import program_name
+from fairlead.cli.records.verify import run_verify
 from fairlead.cli.run import run_task
-from fairlead.cli.saved_record import load_record
-from fairlead.cli.verify import run_verify
 from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean
 from fairlead.workspace.paths import Roots, real_path
@@ -65,7 +64,7 @@ async def _play(folder: Path, replay: Path, options: DemoOptions, terminal: Term
     code = await run_task(run, terminal, start_server)
     if code in (DONE, EXIT_CODES["not_allowed"]):  # without a sandbox, its commands are refused
         terminal.print(f"\n{terminal.marks.command} fairlead verify {RECORD} {workspace}\n", "bold")
-        code = await run_verify(VerifyOptions(load_record(record), Roots.of(folder)), terminal)
+        code = await run_verify(VerifyOptions(record, Roots.of(folder)), terminal)
     if code == DONE:
         code = _check_result(folder / SCRIPT, terminal)
     if code == DONE:

@@ -4,43 +4,40 @@ import argparse
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 from fairlead import __version__
-from fairlead.agent.errors import ModelError
 from fairlead.app.endpoint import endpoint_specs
 from fairlead.app.settings import ignored_values, read_settings
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.arguments import (
     WRONG_USAGE,
     Parser,
+    add_allow_secret,
     add_config,
     add_pass_variable,
     add_service,
     add_workspace,
+    has_content,
+    output_file,
     path_of,
-    pattern_type,
+    positive_number,
     read_config_option,
     read_workspace,
 )
 from fairlead.cli.client import StartServer, spawn_server
-from fairlead.cli.config import with_options
 from fairlead.cli.demo import run_demo
 from fairlead.cli.headless.arguments import add_headless_options, exit_code_lines, read_task, split_rules
 from fairlead.cli.headless.outcome import NOT_DONE
 from fairlead.cli.models import run_models
-from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions, VerifyOptions
+from fairlead.cli.options import DemoOptions, ModelsOptions, RunOptions
+from fairlead.cli.records.stored import load_record
 from fairlead.cli.run import run_task
-from fairlead.cli.saved_record import load_record
 from fairlead.cli.signals import CANCELLED
-from fairlead.cli.verify import run_verify
 from fairlead.cli.view.output import CheckedOutput, checked_output
 from fairlead.cli.view.terminal import Terminal, open_terminal
 from fairlead.models.common.presets import presets
 from fairlead.models.recording import read_recording
-from fairlead.session.record.shape import BadRecord
-from fairlead.workspace import secrets
 from fairlead.workspace.paths import real_path
 
 OVERVIEW = """\
@@ -55,6 +52,7 @@ commands:
   fairlead mcp          tool servers for the agent, and Fairlead as one for others
   fairlead demo         play a recorded task on an example; needs no key
   fairlead verify FILE  check a record of a session against the files; needs no key
+  fairlead record       sign the record of a session, and tie it to a commit
   fairlead serve        start the language server on stdin and stdout, for editors
   fairlead acp          work as an agent in an editor that speaks ACP
 
@@ -117,26 +115,11 @@ Copies an example script into a temporary folder and plays a recorded conversati
 that refactors it, with the real server, real tools and real edits, but without
 an API key. Then it verifies the record of the session, and runs the changed script.
 """
-VERIFY_ABOUT = """\
-Checks a record (fairlead run --save-record, or Agent: Copy Record as JSON) against
-the files of a folder. Compares each recorded file byte for byte, and reruns each
-command that verified the work and passed. The commands of a record are untrusted:
-they run only in the sandbox, without a network, and their changes are discarded.
-Needs no key and no model.
-"""
-VERIFY_EXAMPLES = """\
-examples:
-  fairlead verify record.json
-  fairlead verify record.json --workspace ~/project --no-run
-
-exit codes: 0 everything holds; 1 something does not hold or could not be checked;
-2 incorrect usage, or FILE is not a record; 130 stopped with Ctrl-C.
-"""
 SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
-WITH_OWN_PARSERS = ("acp", "agents", "box", "mcp", "review")
+WITH_OWN_PARSERS = ("acp", "agents", "box", "mcp", "record", "review", "verify")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -190,9 +173,6 @@ def _run_command(
             case "demo":
                 options = _demo_options(given, fail=given.parser.error)
                 return run(run_demo(options, terminal, start_server))
-            case "verify":
-                options = _verify_options(given, fail=given.parser.error)
-                return run(run_verify(options, terminal))
             case _:
                 parser.print_help()
                 return WRONG_USAGE
@@ -220,6 +200,14 @@ def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, St
         from fairlead.cli.acp import run_acp  # noqa: PLC0415
 
         return run_acp
+    if name == "verify":
+        from fairlead.cli.records.verify_command import run_verify_command  # noqa: PLC0415
+
+        return run_verify_command
+    if name == "record":
+        from fairlead.cli.records.record_command import run_record  # noqa: PLC0415
+
+        return run_record
     from fairlead.cli.review_saved import run_review  # noqa: PLC0415
 
     return run_review
@@ -283,14 +271,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--max-tokens",
         metavar="N",
-        type=_positive_number,
+        type=positive_number,
         default=0,
         help="the longest answer, in tokens (default: 32000, or the rest of the model's window)",
     )
     run.add_argument(
         "--max-silence",
         metavar="SECONDS",
-        type=_positive_number,
+        type=positive_number,
         default=0,
         help="how long the model's server may send nothing (default: 180; 600 for a cloud, 3600 in your own network)",
     )
@@ -309,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_pass_variable(run)
     add_service(run)
-    _add_allow_secret(run)
+    add_allow_secret(run)
     add_headless_options(run)
     run.add_argument("--record", metavar="FILE", help="write the conversation to a file for --replay")
     run.add_argument(
@@ -334,26 +322,6 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", description=DEMO_ABOUT, formatter_class=raw)
     demo.set_defaults(parser=demo)
     demo.add_argument("--keep", metavar="DIR", help="work in this new or empty folder and keep it")
-    verify = commands.add_parser(
-        "verify",
-        description=VERIFY_ABOUT,
-        epilog=VERIFY_EXAMPLES,
-        formatter_class=raw,
-        usage="fairlead verify FILE [OPTIONS]",
-    )
-    verify.set_defaults(parser=verify)
-    verify.add_argument("record", metavar="FILE", help="the record, as JSON")
-    add_workspace(verify, "check")
-    verify.add_argument("--no-run", action="store_true", help="compare only the files, and run no command")
-    verify.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=_positive_number,
-        help=f"how long a command may run (default: {VerifyOptions.timeout})",
-    )
-    add_config(verify)
-    add_pass_variable(verify)
-    _add_allow_secret(verify)
     for name in WITH_OWN_PARSERS:  # only for the errors
         commands.add_parser(name, add_help=False)
     # only for the help and the errors: __main__ starts the server
@@ -381,24 +349,6 @@ def _check_endpoint(name: str, settings: Mapping[str, Any], fail: Callable[[str]
         fail(f"argument --endpoint: invalid choice: {name!r} (choose from {', '.join(known)}){ignored}")
 
 
-def _add_allow_secret(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--allow-secret",
-        metavar="PATTERN",
-        type=pattern_type(secrets.read_pattern),
-        action="append",
-        default=[],
-        help="a file that looks like a secret and is not, or a pattern such as 'tests/certs/*.pem'; can be given "
-        "several times",
-    )
-
-
-def _positive_number(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number greater than 0")
-    return int(text)
-
-
 def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[str], NoReturn]) -> RunOptions:
     workspace = read_workspace(given.workspace, fail)
     prompt = read_task(given.prompt, needed=not given.resume, fail=fail)
@@ -410,7 +360,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--endpoint cannot be used with --replay, which uses no model")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal without --json; use --accept all, checks or none")
-    if given.record and given.resume and _has_content(path_of(given.record)):
+    if given.record and given.resume and has_content(path_of(given.record)):
         problem = "--continue records only the new turns, so it does not overwrite a file; choose another one"
         fail(f"{problem}: {given.record}")
     allowed, allowed_tools = split_rules(given.allow)
@@ -428,8 +378,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
-        recording=_output_file(given.record, "recording", read_recording, fail),
-        record=_output_file(given.save_record, "record", load_record, fail),
+        recording=output_file(given.record, "recording", read_recording, fail),
+        record=output_file(given.save_record, "record", load_record, fail),
         allow_commands=given.allow_commands,
         allowed=allowed,
         allowed_tools=allowed_tools,
@@ -454,51 +404,6 @@ def _models_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn
     options = ModelsOptions(given.endpoint, given.base_url, given.json, read_config_option(given, fail))
     _check_endpoint(given.endpoint, options.settings, fail)
     return options
-
-
-def _output_file(
-    given: str | None, kind: str, read: Callable[[Path], object], fail: Callable[[str], NoReturn]
-) -> Path | None:
-    """The absolute path of the file that an option names; None if it names none.
-
-    Args:
-        kind: what the file will contain, for error messages.
-        read: reads such a file. An existing file that is not empty is only overwritten if `read` can read it.
-        fail: ends the command with the message that it gets; called if the file must not or cannot be written.
-    """
-    if not given:
-        return None
-    path = path_of(given)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        fail(f"the {kind} must be a file in an existing folder: {given}")
-    try:
-        if _has_content(path):
-            read(path)
-    except (BadRecord, ModelError):
-        fail(f"the file exists and is not a {kind}, so it is not overwritten; choose another one: {given}")
-    return path.absolute()
-
-
-def _has_content(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > 0  # a device has no content to lose
-
-
-def _verify_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> VerifyOptions:
-    workspace = read_workspace(given.workspace, fail)
-    settings, problems = read_settings(with_options(read_config_option(given, fail), {}))
-    try:
-        record = load_record(path_of(given.record))
-    except BadRecord as error:
-        fail(f"{given.record} cannot be verified. {error}")
-    return VerifyOptions(
-        record,
-        workspace,
-        not given.no_run,
-        given.timeout or settings.bash.timeout_seconds,
-        given.pass_variable or settings.bash.pass_variables,
-        given.allow_secret or settings.secrets.allow,
-        problems,
-    )
 
 
 def _demo_options(given: argparse.Namespace, *, fail: Callable[[str], NoReturn]) -> DemoOptions:

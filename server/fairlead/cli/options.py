@@ -9,7 +9,7 @@ from fairlead.app.endpoint import Credentials, choose_endpoint
 from fairlead.app.settings import read_settings
 from fairlead.cli.config import with_options
 from fairlead.json_values import is_list, is_object
-from fairlead.session.record.document import SessionRecord
+from fairlead.session.record.signed import Trust
 from fairlead.session.settings import BashSettings
 from fairlead.workspace.paths import Roots
 
@@ -145,8 +145,13 @@ class DemoOptions:
 class VerifyOptions:
     """The options of `fairlead verify`. Paths are absolute."""
 
-    record: SessionRecord
+    file: Path | None
+    """The record. None: that in the note of `commit`, which is then not None."""
     workspace: Roots
+    commit: str | None = None
+    """The revision whose files are compared. None: those of the workspace are."""
+    trust: Trust = field(default_factory=Trust)
+    """Who must have signed the record."""
     run: bool = True
     """Whether to run the record's checks. Without a sandbox, they do not run, and the verification fails."""
     timeout: int = BashSettings().timeout_seconds
@@ -157,3 +162,9 @@ class VerifyOptions:
     """As for `RunOptions`."""
     problems: Sequence[str] = ()
     """Those in the file of `--config` (`read_settings`)."""
+    junit: Path | None = None
+    sarif: Path | None = None
+    markdown: Path | None = None
+    """Where to write the result in these forms; None: nowhere."""
+    comment: bool = False
+    """Whether to post the result on the pull request or merge request of this CI job."""

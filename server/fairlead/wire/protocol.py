@@ -366,7 +366,7 @@ class RecordResult(TypedDict):
     summary: str
     """The current text for `record` of `RunResult`."""
     commitMessage: str
-    """What the user accepted and what verified it, for a commit. Empty if nothing is accepted."""
+    """For a commit: what the user accepted, what verified it, and the record. Empty if nothing is accepted."""
     record: object
     """The content of a record file (docs/record.md)."""
 

@@ -9,6 +9,7 @@ from fairlead.plan.history import history_page
 from fairlead.sentences import english
 from fairlead.session.record.commit_message import commit_message
 from fairlead.session.record.create import create_record
+from fairlead.session.record.digest import record_digest
 from fairlead.session.report.rules_page import rules_page
 from fairlead.session.report.summary import record_page, short_record
 from fairlead.shell.command_line.rules import BadRule, Rule, is_allowed
@@ -35,7 +36,9 @@ async def record(server: AgentServer, params: SessionParams) -> wire.RecordResul
     made = await create_record(session)
     state, supports = session.snapshot(), session.evidence.support_by_item
     page, summary = record_page(state, session.roots, supports), english(short_record(state, supports))
-    return {"markdown": page, "summary": summary, "commitMessage": commit_message(made), "record": to_json(made)}
+    made_json = to_json(made)
+    message = commit_message(made, record_digest(made_json))
+    return {"markdown": page, "summary": summary, "commitMessage": message, "record": made_json}
 
 
 async def command_rules(server: AgentServer, _: NoParams) -> wire.PageResult:

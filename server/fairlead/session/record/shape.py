@@ -24,6 +24,15 @@ def read_record(data: bytes) -> SessionRecord:
     Raises:
         BadRecord: it is not a record of this format, or one of its values is invalid.
     """
+    return record_of(json_object(data))
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """The JSON object that a file contains.
+
+    Raises:
+        BadRecord: it contains something else.
+    """
     try:
         values = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -34,7 +43,18 @@ def read_record(data: bytes) -> SessionRecord:
         raise BadRecord("It is nested too deeply.") from error
     except ValueError as error:
         raise BadRecord(f"It is not valid JSON: {error}.") from error
-    if not is_object(values) or "format" not in values:
+    if not is_object(values):
+        raise BadRecord("It is not a record: it has no “format”.")
+    return values
+
+
+def record_of(values: dict[str, Any]) -> SessionRecord:
+    """The record that a JSON object is.
+
+    Raises:
+        BadRecord: as for `read_record`.
+    """
+    if "format" not in values:
         raise BadRecord("It is not a record: it has no “format”.")
     if values["format"] != FORMAT:
         raise BadRecord(

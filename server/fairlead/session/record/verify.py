@@ -3,9 +3,10 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fairlead.errors import ToolError
 from fairlead.session.guarded_files import GuardedFiles, guarded_view
@@ -32,20 +33,28 @@ class Finding:
     """What was found, in words for the user."""
     output: str = ""
     """The end of the output of a command that failed; otherwise empty."""
+    seconds: float = 0
+    """How long a command ran."""
 
 
-def compare_files(record: SessionRecord, roots: Roots) -> Iterator[Finding]:
+def compare_files(
+    record: SessionRecord, roots: Roots, elsewhere: Mapping[Path, str] = MappingProxyType({})
+) -> Iterator[Finding]:
     """Whether each file of a record is as it was when the record was made, one finding per file.
 
     Compares the content and, except on Windows, whether its owner may execute the file.
+
+    Args:
+        elsewhere: the SHA-256 of the contents that are not in their files, by the files' paths (Git LFS).
     """
     for file in record.files:
-        yield _compared(file, roots)
+        yield _compared(file, roots, elsewhere)
 
 
-def _compared(file: KnownFile, roots: Roots) -> Finding:
+def _compared(file: KnownFile, roots: Roots, elsewhere: Mapping[Path, str]) -> Finding:
     try:
-        now = _content(roots.resolve(file.path), roots)
+        path = roots.resolve(file.path)
+        now = _content(path, roots)
     except WorkspaceError as error:
         return Finding(file.path, False, str(error))
     then = file.after
@@ -55,11 +64,11 @@ def _compared(file: KnownFile, roots: Roots) -> Finding:
         return Finding(file.path, False, "could not be read when the record was made, so nothing is known about it")
     if now is None:
         return Finding(file.path, False, "no longer exists")
-    if now.sha256 != then.sha256:
+    if elsewhere.get(path, now.sha256) != then.sha256:
         return Finding(file.path, False, "has different content")
     if now.executable != then.executable and os.name == "posix":
         return Finding(file.path, False, "is executable now" if now.executable else "is no longer executable")
-    return Finding(file.path, True, "unchanged")
+    return Finding(file.path, True, "unchanged, by its Git LFS pointer" if path in elsewhere else "unchanged")
 
 
 def _content(path: Path, roots: Roots) -> FileContent | None:
@@ -119,10 +128,9 @@ async def _run(
 
 
 def _result(command: str, result: CommandResult) -> Finding:
-    seconds = f"{result.seconds:.1f} s"
+    took = f"{result.seconds:.1f} s"
     if result.exit_code == 0:
-        return Finding(command, True, f"passes ({seconds})")
+        return Finding(command, True, f"passes ({took})", seconds=result.seconds)
     tail = "\n".join(result.output.splitlines()[-MAX_OUTPUT_LINES:])
-    if result.ended == "timeout":
-        return Finding(command, False, f"killed at the time limit ({seconds})", tail)
-    return Finding(command, False, f"fails (exit code {result.exit_code}, {seconds})", tail)
+    how = "killed at the time limit (" if result.ended == "timeout" else f"fails (exit code {result.exit_code}, "
+    return Finding(command, False, f"{how}{took})", tail, result.seconds)

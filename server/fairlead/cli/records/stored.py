@@ -9,10 +9,19 @@ MAX_BYTES = 20_000_000
 
 
 def load_record(path: Path) -> SessionRecord:
-    """Reads a record from a file.
+    """Reads a record that is not signed from a file.
 
     Raises:
         BadRecord: the file cannot be read, or is not a record.
+    """
+    return read_record(read_stored(path))
+
+
+def read_stored(path: Path) -> bytes:
+    """The content of a file that may be a record, signed or not.
+
+    Raises:
+        BadRecord: the file cannot be read, or is too large.
     """
     if path.is_dir():
         raise BadRecord("It is a folder.")
@@ -26,4 +35,4 @@ def load_record(path: Path) -> SessionRecord:
         raise BadRecord(f"It cannot be read: {reason or error}.") from error
     if len(data) > MAX_BYTES:
         raise BadRecord(f"It is too large for a record: more than {MAX_BYTES // 1_000_000} MB.")
-    return read_record(data)
+    return data

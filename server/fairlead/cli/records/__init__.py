@@ -1,0 +1,1 @@
+"""The commands about records of sessions (docs/record.md)."""

@@ -1,0 +1,1 @@
+"""The result of a verification in the forms that CI services show."""
