@@ -81,7 +81,7 @@ def refused(ended: Ended, *reasons: str) -> None:
         assert f"✗ The record is refused. {reason}" in ended.out, ended.out
 
 
-def test_fault_9004_a_record_of_another_commit_is_refused(signing: Signing) -> None:
+def test_fault_317_a_record_of_another_commit_is_refused(signing: Signing) -> None:
     """A valid record is refused at every other commit: a later one, one that names another record, one of another
     repository with the same files."""
     no_run = ("--no-run",)
@@ -111,7 +111,7 @@ def test_fault_9004_a_record_of_another_commit_is_refused(signing: Signing) -> N
     refused(signing.verify(signing.signed, *in_copy), wrong)
 
 
-def test_fault_9004_a_record_of_another_state_does_not_hold(signing: Signing) -> None:
+def test_fault_317_a_record_of_another_state_does_not_hold(signing: Signing) -> None:
     """The commit names the record, but contains other files: each difference is shown."""
     record = signing.write("later.json", signing.new_record(b"a = 3\n"))
     commit = signing.repository.commit(signing.run("record", "message", record).out)
@@ -136,7 +136,7 @@ TAMPERED: dict[str, tuple[Callable[[bytes], bytes], int, str]] = {
 
 
 @pytest.mark.parametrize(("edit", "code", "reason"), TAMPERED.values(), ids=TAMPERED.keys())
-def test_fault_9001_the_reason_is_shown(
+def test_fault_314_the_reason_is_shown(
     signing: Signing, edit: Callable[[bytes], bytes], code: int, reason: str
 ) -> None:
     """A signed record that was changed or cut off is refused, with the reason; no file is compared."""
@@ -147,7 +147,7 @@ def test_fault_9001_the_reason_is_shown(
     assert reason in (ended.out if code == 1 else ended.err)
 
 
-def test_fault_9001_a_note_that_was_changed_is_refused(signing: Signing) -> None:
+def test_fault_314_a_note_that_was_changed_is_refused(signing: Signing) -> None:
     """Who can push notes can put anything in the place of a record, which is then refused."""
     notes = ("notes", "--ref=refs/notes/fairlead", "add", "-f", "-m")
     signing.repository.git(*notes, "no record")
@@ -212,7 +212,7 @@ def test_what_a_commit_never_has_is_not_compared(signing: Signing) -> None:
 
 
 def test_what_else_a_commit_changes_is_named(signing: Signing) -> None:
-    """docs/faults.md 9006: a change that the record does not know is not covered by a record that holds."""
+    """docs/faults.md 319: a change that the record does not know is not covered by a record that holds."""
     verify = ("verify", signing.record, "--no-run", "--commit")
     assert "does not know" not in signing.run(*verify, signing.commit).out
     message = signing.repository.git("log", "-1", "--format=%B")

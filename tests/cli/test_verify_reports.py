@@ -102,8 +102,8 @@ def test_a_finding_names_the_file_in_the_repository(signing: Signing, tmp_path: 
     assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "inner/a.py"
 
 
-def test_fault_9005_a_comment_shows_what_others_wrote_as_code(differing: Signing, tmp_path: Path) -> None:
-    """docs/faults.md 9005: a record cannot mention users, show pictures or write HTML in a comment."""
+def test_fault_318_a_comment_shows_what_others_wrote_as_code(differing: Signing, tmp_path: Path) -> None:
+    """docs/faults.md 318: a record cannot mention users, show pictures or write HTML in a comment."""
     report = tmp_path / "report.md"
     assert differing.run("verify", differing.record, "--markdown", report).code == 1
     text = report.read_text()
@@ -176,7 +176,7 @@ def job(api: CommentsApi, folder: Path) -> dict[str, str]:
 
 
 def test_the_comment_of_an_earlier_verification_is_replaced(signing: Signing, api: CommentsApi, tmp_path: Path) -> None:
-    """docs/faults.md 9005: also behind a hundred other comments; one of another user with the same beginning stays,
+    """docs/faults.md 318: also behind a hundred other comments; one of another user with the same beginning stays,
     because that user could change it."""
     stranger = api.add("stranger", f"{MARKER}\n### ✅ The record holds.")
     for number in range(150):

@@ -71,7 +71,7 @@ def test_a_replaced_object_is_not_used(folder: GitFolder, tree: Path) -> None:
 
 
 def test_a_text_like_a_pointer_is_no_pointer_without_the_attribute(folder: GitFolder, tree: Path) -> None:
-    """docs/faults.md 9004: a file cannot be replaced by a pointer to what it was, unless Git LFS brings it back."""
+    """docs/faults.md 317: a file cannot be replaced by a pointer to what it was, unless Git LFS brings it back."""
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1\n"
     (folder.path / ".gitattributes").write_text("*.lfs filter=lfs\n*.not -filter\n")
     for name in ("a.py", "a.not", "a.lfs"):
@@ -87,16 +87,16 @@ def test_submodules_are_named(folder: GitFolder, tree: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [b"..", b".git", b".GIT", b"."])
-def test_fault_9003_a_tree_that_leads_elsewhere_is_refused(folder: GitFolder, tree: Path, name: bytes) -> None:
-    """docs/faults.md 9003: nothing is written outside of the temporary folder, or through a link of the commit."""
+def test_fault_316_a_tree_that_leads_elsewhere_is_refused(folder: GitFolder, tree: Path, name: bytes) -> None:
+    """docs/faults.md 316: nothing is written outside of the temporary folder, or through a link of the commit."""
     commit = folder.commit_tree(entry("100644", name, folder.blob(b"x")))
     with pytest.raises(GitFailed, match="which is none of a file in a repository"):
         Repository(folder.path).export(commit, tree)
     assert files(tree) == {}
 
 
-def test_fault_9003_a_link_is_not_followed(folder: GitFolder, tree: Path, tmp_path: Path) -> None:
-    """docs/faults.md 9003: a tree that has a link and a folder of one name writes nothing through the link."""
+def test_fault_316_a_link_is_not_followed(folder: GitFolder, tree: Path, tmp_path: Path) -> None:
+    """docs/faults.md 316: a tree that has a link and a folder of one name writes nothing through the link."""
     outside = tmp_path / "outside"
     outside.mkdir()
     link, inner = folder.blob(os.fsencode(outside)), folder.blob(b"target")

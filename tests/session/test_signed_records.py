@@ -305,7 +305,7 @@ ATTACKS: dict[str, tuple[bytes, type[ValueError], str]] = {
 
 
 @pytest.mark.parametrize(("data", "kind", "reason"), ATTACKS.values(), ids=ATTACKS.keys())
-def test_fault_9001_what_was_not_signed_so_is_refused(data: bytes, kind: type[ValueError], reason: str) -> None:
+def test_fault_314_what_was_not_signed_so_is_refused(data: bytes, kind: type[ValueError], reason: str) -> None:
     """A record that was tampered with or cut off, is about something else, or is by somebody else is refused."""
     with pytest.raises(kind) as error:
         open_record(data, trust(ED25519))
@@ -330,7 +330,7 @@ def test_one_signature_of_several_is_enough() -> None:
 
 
 @given(st.data(), st.sampled_from([ED25519, P256]))
-def test_fault_9002_no_changed_byte_changes_the_statement(data: st.DataObject, made: Made) -> None:
+def test_fault_315_no_changed_byte_changes_the_statement(data: st.DataObject, made: Made) -> None:
     """An envelope with one changed, added or missing byte is refused, or is the same statement of the same key."""
     whole = signed(key=read_private_key(private_file(made)))
     at, byte = data.draw(st.integers(0, len(whole) - 1)), bytes([data.draw(st.integers(0, 255))])

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-import os
+import posixpath  # only Linux records what commands read
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Inputs:
         if vanished and any(self.others.get(folder) == FOLDER and not stays(folder) for folder in _with_parents(path)):
             return True
         below = path
-        for folder in _with_parents(os.path.dirname(path)):
+        for folder in _with_parents(posixpath.dirname(path)):
             if folder in self.listed:
                 suffixes = self.listed[folder]
                 counts = suffixes is None or suffix_of(path) in suffixes
@@ -80,14 +80,14 @@ def unpack(packed: str) -> Inputs:
 
 def suffix_of(path: str) -> str:
     """What tells the kind of a file, such as `.py`. Empty if its name has none."""
-    return os.path.splitext(path)[1]
+    return posixpath.splitext(path)[1]
 
 
 def _with_parents(path: str) -> Iterator[str]:
     """A path, and the folders above it, the nearest first."""
     while True:
         yield path
-        parent = os.path.dirname(path)
+        parent = posixpath.dirname(path)
         if parent == path:
             return
         path = parent
