@@ -10,6 +10,8 @@ import type {
   CheckResult,
   ChangeId,
   SmallestSet,
+  TogetherResult,
+  Together,
   Edits,
   Changed,
   ChosenModel,
@@ -42,6 +44,7 @@ export const method = {
   runChecks: "agent/checks/run",
   minimizeChecks: "agent/checks/minimize",
   suggestChecks: "agent/checks/suggest",
+  checkTogether: "agent/checks/together",
   planEdit: "agent/plan/edit",
   record: "agent/record",
   planHistory: "agent/plan/history",
@@ -78,6 +81,7 @@ export const method = {
   editsChanged: "agent/edits/changed",
   event: "agent/event",
   sessions: "agent/sessions",
+  together: "agent/together",
   toolServers: "agent/toolServers",
   saving: "agent/saving",
   secretChanged: "agent/toolServers/secretChanged",
@@ -570,7 +574,7 @@ export interface AgentCapabilities {
   readonly approvals?: boolean;
   /** Answers `agent/ask`. */
   readonly questions?: boolean;
-  /** Shows `agent/sessions`. */
+  /** Shows `agent/sessions` and `agent/together`. */
   readonly sessions?: boolean;
   /**
    * Answers the requests about code (docs/protocol.md, The editor's language support), or some of them. Without it,
@@ -1481,6 +1485,7 @@ export interface ClientRequests {
   readonly "agent/edits/inFile": { params: FileParams; result: ChangesInFileResult };
   readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
   readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
+  readonly "agent/checks/together": { params: NoParams; result: TogetherResult };
   readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };
   readonly "agent/plan/edit": { params: PlanEditParams; result: PlanEditResult };
   readonly "agent/plan/history": { params: SessionParams; result: PageResult };
@@ -1530,6 +1535,7 @@ export interface ServerNotifications {
   readonly "agent/plan/changed": Changed;
   readonly "agent/edits/changed": Changed;
   readonly "agent/sessions": SessionList;
+  readonly "agent/together": Together;
   readonly "agent/toolServers": ToolServers;
   readonly "agent/saving": SavingParams;
   readonly "agent/toolServers/secretChanged": SecretChangedParams;

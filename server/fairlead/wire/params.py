@@ -26,7 +26,7 @@ class AgentCapabilities(TypedDict):
     questions: NotRequired[bool]
     """Answers `agent/ask`."""
     sessions: NotRequired[bool]
-    """Shows `agent/sessions`."""
+    """Shows `agent/sessions` and `agent/together`."""
     editor: NotRequired[bool]
     """Answers the requests about code (docs/protocol.md, The editor's language support), or some of them. Without it,
     only language servers answer the model's questions about code (docs/plan.md, L18).

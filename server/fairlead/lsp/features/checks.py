@@ -2,6 +2,7 @@
 
 from fairlead.edits.selection import Change
 from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_together import together_result
 from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
@@ -28,6 +29,11 @@ async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
     return smallest_set(await find_smallest_set(session.user_checks, command))
+
+
+async def together(server: AgentServer, _: NoParams) -> states.TogetherResultWire:
+    """`agent/checks/together`: runs the checks of all sessions on their proposals together."""
+    return together_result(await server.app.together.check())
 
 
 async def suggest(server: AgentServer, _: NoParams) -> wire.SuggestedChecks:
