@@ -66,6 +66,7 @@ import { Sessions } from "./features/sessions/sessions";
 import type { SessionNode } from "./features/sessions/sessionRows";
 import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
+import { TogetherChecks } from "./features/review/togetherChecks";
 import { DiffContents } from "./features/review/diffContents";
 import { baseUri, proposedUri } from "./features/review/diffUris";
 import { watchContextKeys } from "./features/status/contextKeys";
@@ -215,6 +216,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
   const smallestSets = new SmallestSets(store, agent, review, diffs, (...question) => checks.choose(...question));
+  const togetherChecks = new TogetherChecks(store, agent, diffs);
   server = agent;
 
   const planView = new PlanView(store, planEdits, warm);
@@ -313,6 +315,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
+    checkTogether: () => togetherChecks.check(),
     acceptNeeded: () => smallestSets.accept(),
     undoReview: async (options?: vscode.TextDocumentShowOptions) => {
       const back = await cursor.undoOrRedo("undo", options?.preserveFocus);
