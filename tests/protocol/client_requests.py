@@ -17,7 +17,7 @@ from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.convert_skills import skills
-from fairlead.lsp.convert_together import together_result, together_state
+from fairlead.lsp.convert_together import race_result, together_result, together_state
 from fairlead.lsp.convert_tool_servers import offers, prompt_context, tool_servers
 from fairlead.messages.images import image_of
 from fairlead.models.common.models_list import ListedModel
@@ -33,6 +33,7 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.session.together.standings import Standing
 from fairlead.session.together.states import TogetherProgress, TogetherState
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import FoundSkills
@@ -358,6 +359,12 @@ def _checks() -> Iterator[Golden]:
     ):
         golden = ".".join(filter(None, ("together", name)))
         yield Golden(golden, wire.TOGETHER, "server-to-client", "params", together_state(state))
+    yield _asks("race.rank.params", wire.RANK_RACE, {"sessionIds": [SESSION, "0123456789ab"]})
+    standings = (
+        Standing(SESSION, "翻譯問候語", "proved", "All checks pass.", 0, 1, 3, 14, 0.0421, 51_000),
+        Standing("0123456789ab", "Docs 👋", "failed", "It proposes no changes.", 2, None, 0, 0, None, 0),
+    )
+    yield _answers("race.rank.result", wire.RANK_RACE, race_result(standings))
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested)

@@ -45,6 +45,7 @@ export const method = {
   minimizeChecks: "agent/checks/minimize",
   suggestChecks: "agent/checks/suggest",
   checkTogether: "agent/checks/together",
+  rankRace: "agent/race/rank",
   planEdit: "agent/plan/edit",
   record: "agent/record",
   planHistory: "agent/plan/history",
@@ -345,6 +346,31 @@ export interface SteerResult {
 export interface CheckResults {
   /** In the order in which the checks ran. */
   readonly results: readonly CheckResult[];
+}
+
+/** What one run of a race is worth (docs/plan.md, P25). */
+export interface Standing {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly proof: "proved" | "verified" | "unverified" | "failed";
+  /** Why, for the user. */
+  readonly reason: string;
+  readonly newErrors: number;
+  /** The size of the smallest set of its changes with which the checks pass; `null`: unknown. */
+  readonly needed: number | null;
+  readonly changes: number;
+  /** How many lines its changes add and remove. */
+  readonly lines: number;
+  /** `null`: unknown. */
+  readonly costUsd: number | null;
+  readonly tokens: number;
+}
+
+export interface RaceResult {
+  /** The best one first. */
+  readonly standings: readonly Standing[];
+  /** Why the first run is first, for the user. */
+  readonly why: string;
 }
 
 /** A command that the workspace suggests as a check. */
@@ -966,6 +992,11 @@ export interface RunChecksParams {
   readonly target?: Target;
 }
 
+export interface RaceParams {
+  /** Two or more sessions whose runs have ended, in the order in which equal ones are ranked. */
+  readonly sessionIds: readonly string[];
+}
+
 export interface MinimizeChecksParams {
   readonly sessionId: string;
   /** A command; without it, all checks that are set. */
@@ -1486,6 +1517,7 @@ export interface ClientRequests {
   readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
   readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
   readonly "agent/checks/together": { params: NoParams; result: TogetherResult };
+  readonly "agent/race/rank": { params: RaceParams; result: RaceResult };
   readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };
   readonly "agent/plan/edit": { params: PlanEditParams; result: PlanEditResult };
   readonly "agent/plan/history": { params: SessionParams; result: PageResult };

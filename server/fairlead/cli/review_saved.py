@@ -68,7 +68,7 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
             await client.start(with_options(settings, checks), storage)
             if given.together:
                 result = await check_together(client)
-                display.show(list(together_lines(result, terminal.marks, _review_command(workspace, given.storage))))
+                display.show(list(together_lines(result, terminal.marks, review_command(workspace, given.storage))))
                 return 0 if result["outcome"] == "passes" else 1
             session_id = given.session or next(
                 (row["sessionId"] for row in await rows(client) if row["pendingFiles"]), ""
@@ -116,7 +116,7 @@ async def review_session(
     return not any(report.counts["refused"] for report in review.reports)
 
 
-def _review_command(workspace: Roots, storage: str | None) -> str:
+def review_command(workspace: Roots, storage: str | None) -> str:
     """The command that reviews a session of the same folder, without the session."""
     saved = f" --storage {shlex.quote(storage)}" if storage else ""
     return f"{program_name()} review{workspace_arguments(workspace)}{saved}"

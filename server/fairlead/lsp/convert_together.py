@@ -1,7 +1,9 @@
 """Converts what is known about the proposals of all sessions together to wire shapes. Pure functions."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from fairlead.session.together.standings import Standing, why_first
 from fairlead.session.together.states import (
     CheckedSession,
     CheckedTogether,
@@ -10,6 +12,7 @@ from fairlead.session.together.states import (
     TogetherResult,
     TogetherState,
 )
+from fairlead.wire import protocol as wire
 from fairlead.wire import states
 
 
@@ -30,6 +33,26 @@ def together_result(result: TogetherResult) -> states.TogetherResultWire:
         "conflicts": [{"sides": [_change(side) for side in conflict.sides]} for conflict in result.conflicts],
         "checks": [_check(check) for check in result.checks],
         "message": result.message,
+    }
+
+
+def race_result(ranked: Sequence[Standing]) -> wire.RaceResult:
+    """The runs of a race, the best one first (docs/plan.md P25)."""
+    return {"standings": [_standing(each) for each in ranked], "why": why_first(ranked)}
+
+
+def _standing(each: Standing) -> wire.StandingWire:
+    return {
+        "sessionId": each.session_id,
+        "title": each.title,
+        "proof": each.proof,
+        "reason": each.reason,
+        "newErrors": each.new_errors,
+        "needed": each.needed,
+        "changes": each.changes,
+        "lines": each.lines,
+        "costUsd": each.cost_usd,
+        "tokens": each.tokens,
     }
 
 

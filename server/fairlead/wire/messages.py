@@ -32,6 +32,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.RUN_CHECKS: (params.RunChecksParams, wire.CheckResults),
     wire.MINIMIZE_CHECKS: (params.MinimizeChecksParams, states.SmallestSetWire),
     wire.CHECK_TOGETHER: (params.NoParams, states.TogetherResultWire),
+    wire.RANK_RACE: (params.RaceParams, wire.RaceResult),
     wire.SUGGEST_CHECKS: (params.NoParams, wire.SuggestedChecks),
     wire.PLAN_EDIT: (params.PlanEditParams, wire.PlanEditResult),
     wire.PLAN_HISTORY: (params.SessionParams, wire.PageResult),

@@ -428,6 +428,11 @@ class RunChecksParams(TypedDict):
     """The checks see only these changes."""
 
 
+class RaceParams(TypedDict):
+    sessionIds: list[str]
+    """Two or more sessions whose runs have ended, in the order in which equal ones are ranked."""
+
+
 class MinimizeChecksParams(TypedDict):
     sessionId: str
     check: NotRequired[str]
