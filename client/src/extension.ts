@@ -61,6 +61,7 @@ import { ToolServerSignIn } from "./server/toolServerSignIn";
 import { answerRequest } from "./server/typedMessages";
 import { exportConversation } from "./features/sessions/exports";
 import { endRecording, exampleRecording, offerExample, openExample } from "./features/sessions/example";
+import { Races } from "./features/sessions/races";
 import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
 import type { SessionNode } from "./features/sessions/sessionRows";
@@ -131,6 +132,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation.cancelFocus();
   });
   const runs = new Runs(store, agent, prompts, modelAccess, errorHelp, isSeen, serverOffers);
+  const races: Races = new Races(store, agent, prompts, runs, (id) => diffs.openSession(id));
   const editorTasks = new EditorTasks((...task) => runs.runOn(...task));
   const noticeActions = new NoticeActions(store, approvals, questions, (id) => runs.continueRun(id));
   const restored = restoreSessions(context, agent, store);
@@ -241,6 +243,7 @@ export function activate(context: vscode.ExtensionContext): void {
       prompts.completeMention();
     },
     followUp: () => runs.followUp(),
+    race: () => races.race(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
     continueRun: (node?: Partial<WaitingNode>) => runs.continueRun(node?.sessionId),

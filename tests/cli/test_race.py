@@ -47,10 +47,10 @@ def test_p25_runs_are_ranked_and_say_why(files: Path) -> None:
     ended = run_plain(*race_of(files, WRONG, LONG, ENDS, SHORT))
     assert ended.code == 0
     assert table(ended) == [
-        ["1", "4.", "r3.yaml", "proved", "0", "1", "1", "2", "-"],
-        ["2", "2.", "r1.yaml", "proved", "0", "1", "2", "4", "-"],
-        ["3", "1.", "r0.yaml", "failed", "0", "-", "1", "2", "-"],
-        ["4", "3.", "r2.yaml", "failed", "0", "-", "1", "2", "-"],
+        ["1", "r3.yaml:", "Raise", "x", "proved", "0", "1", "1", "2", "-"],
+        ["2", "r1.yaml:", "Raise", "x", "proved", "0", "1", "2", "4", "-"],
+        ["3", "r0.yaml:", "Raise", "x", "failed", "0", "-", "1", "2", "-"],
+        ["4", "r2.yaml:", "Raise", "x", "failed", "0", "-", "1", "2", "-"],
     ]
     assert "The first run changes 2 lines; the second one changes 4 lines." in ended.out
     assert f"3 is failed: `{CHECK}` fails (exit code 1" in ended.out

@@ -144,8 +144,8 @@ class Race:
         """
         runs: list[_Run] = []
         ends: list[asyncio.Future[None]] = []
-        for number, (task, runner) in enumerate(product(tasks, runners), 1):
-            title = f"{number}. {runner.title}" + (f": {title_of(task)}" if len(tasks) > 1 else "")
+        for task, runner in product(tasks, runners):
+            title = title_of(f"{runner.title}: {task}")
             created = await self._client.request(wire.CREATE_SESSION, {"title": title})
             runs.append(_Run(created["sessionId"], title, task, runner))
             ends.append(asyncio.ensure_future(self._execute(runs[-1])))

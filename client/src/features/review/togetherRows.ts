@@ -1,6 +1,7 @@
 // The result of checking all sessions together, as rows of a list. Pure.
 
 import { t } from "@vscode/l10n";
+import { oneOrMany } from "../../ui/format";
 import { plainMessage } from "../../ui/text";
 import type { CheckedTogether, SessionChange, TogetherResult } from "../../wire/protocolStates";
 
@@ -29,10 +30,30 @@ export function togetherRows(result: TogetherResult): TogetherRow[] {
   ]);
   const checks = result.checks.flatMap((check) => [
     { label: "", isHeading: true },
-    { icon: iconOf(check), label: check.command, detail: plainMessage(check.message) },
+    { icon: iconOf(check), label: check.command, description: wordsOf(check) },
     ...check.changes.map(changeRow),
   ]);
   return [...conflicts, ...checks];
+}
+
+/** The result of a check in a few words; its message says more. */
+function wordsOf({ outcome, changes }: CheckedTogether): string {
+  switch (outcome) {
+    case "passes":
+      return t("passes");
+    case "alone":
+      return t("fails with one session alone");
+    case "without":
+      return t("fails without any changes too");
+    case "minimal":
+      return oneOrMany(changes.length, t("fails with this change"), t("fails with these {0} together", changes.length));
+    case "limit":
+      return t("fails, and not all sets could be tried");
+    case "flaky":
+      return t("failed and passed with the same changes");
+    case "not_run":
+      return t("did not run");
+  }
 }
 
 const iconOf = ({ outcome }: CheckedTogether): string =>

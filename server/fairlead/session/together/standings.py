@@ -42,7 +42,9 @@ class _Criterion:
 
 
 _CRITERIA = (
-    _Criterion(lambda each: PROOFS.index(each.proof), lambda each: f"is {each.proof}"),
+    _Criterion(
+        lambda each: PROOFS.index(each.proof), lambda each: "failed" if each.proof == "failed" else f"is {each.proof}"
+    ),
     _Criterion(lambda each: each.new_errors, lambda each: f"has {count_of(each.new_errors, 'new error')}"),
     _Criterion(
         lambda each: each.changes if each.needed is None else each.needed,
