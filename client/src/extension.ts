@@ -61,11 +61,13 @@ import { ToolServerSignIn } from "./server/toolServerSignIn";
 import { answerRequest } from "./server/typedMessages";
 import { exportConversation } from "./features/sessions/exports";
 import { endRecording, exampleRecording, offerExample, openExample } from "./features/sessions/example";
+import { Races } from "./features/sessions/races";
 import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
 import type { SessionNode } from "./features/sessions/sessionRows";
 import { SessionsView } from "./features/sessions/sessionsView";
 import { SmallestSets } from "./features/review/smallestSets";
+import { TogetherChecks } from "./features/review/togetherChecks";
 import { DiffContents } from "./features/review/diffContents";
 import { baseUri, proposedUri } from "./features/review/diffUris";
 import { watchContextKeys } from "./features/status/contextKeys";
@@ -130,6 +132,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation.cancelFocus();
   });
   const runs = new Runs(store, agent, prompts, modelAccess, errorHelp, isSeen, serverOffers);
+  const races: Races = new Races(store, agent, prompts, runs, (id) => diffs.openSession(id));
   const editorTasks = new EditorTasks((...task) => runs.runOn(...task));
   const noticeActions = new NoticeActions(store, approvals, questions, (id) => runs.continueRun(id));
   const restored = restoreSessions(context, agent, store);
@@ -215,6 +218,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
   const smallestSets = new SmallestSets(store, agent, review, diffs, (...question) => checks.choose(...question));
+  const togetherChecks = new TogetherChecks(store, agent, diffs);
   server = agent;
 
   const planView = new PlanView(store, planEdits, warm);
@@ -239,6 +243,7 @@ export function activate(context: vscode.ExtensionContext): void {
       prompts.completeMention();
     },
     followUp: () => runs.followUp(),
+    race: () => races.race(),
     planFirst: () => runs.planFirst(),
     go: () => runs.go(),
     continueRun: (node?: Partial<WaitingNode>) => runs.continueRun(node?.sessionId),
@@ -313,6 +318,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
+    checkTogether: () => togetherChecks.check(),
     acceptNeeded: () => smallestSets.accept(),
     undoReview: async (options?: vscode.TextDocumentShowOptions) => {
       const back = await cursor.undoOrRedo("undo", options?.preserveFocus);

@@ -153,17 +153,22 @@ export async function modelServer({ text, usage = { input_tokens: 10, output_tok
 /**
  * Starts a server with Chat Completions at `root` that lists `models`, as `{ url, requests }`. It refuses requests
  * without `key`, if there is one, those for the model `broken`, and those for a model that it does not list.
- * `requests` are `{ path, key, model }`.
+ * `requests` are `{ path, key, model }`. `callOf` returns the call with which a model begins, as `{ name, input }`;
+ * without it, models only say something.
  */
-export async function listingServer({ models, key = "", root = "/v1" }) {
+export async function listingServer({ models, key = "", root = "/v1", callOf = () => undefined }) {
   const requests = [];
   const chunk = (delta, finish_reason = null) =>
     `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
   const answer = `${chunk({ role: "assistant", content: "It is well." })}${chunk({}, "stop")}data: [DONE]\n\n`;
+  const calling = ({ name, input }) => {
+    const call = { index: 0, id: "call_1", type: "function", function: { name, arguments: JSON.stringify(input) } };
+    return `${chunk({ role: "assistant", tool_calls: [call] })}${chunk({}, "tool_calls")}data: [DONE]\n\n`;
+  };
   const server = http.createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const given = (request.headers.authorization ?? "").replace("Bearer ", "");
-    const { model } = body ? JSON.parse(body) : {};
+    const { model, messages = [], tools } = body ? JSON.parse(body) : {};
     requests.push({ path: request.url, key: given, model });
     const refuse = (status, message) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }));
@@ -175,7 +180,11 @@ export async function listingServer({ models, key = "", root = "/v1" }) {
     else if (request.method !== "POST" || request.url !== `${root}/chat/completions`) refuse(404, "Not found.");
     else if (model === "broken") refuse(400, "broken is out of order");
     else if (!models.some(({ id }) => id === model)) refuse(404, `The model \`${model}\` does not exist.`);
-    else response.writeHead(200, { "content-type": "text/event-stream" }).end(answer);
+    else {
+      const isFirst = tools !== undefined && !messages.some(({ role }) => role === "tool");
+      const call = isFirst ? callOf(model) : undefined;
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(call ? calling(call) : answer);
+    }
   });
   server.listen(0, "127.0.0.1").unref();
   await once(server, "listening");

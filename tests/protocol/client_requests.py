@@ -17,6 +17,7 @@ from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.lsp.convert_skills import skills
+from fairlead.lsp.convert_together import race_result, together_result, together_state
 from fairlead.lsp.convert_tool_servers import offers, prompt_context, tool_servers
 from fairlead.messages.images import image_of
 from fairlead.models.common.models_list import ListedModel
@@ -32,6 +33,8 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.review.target import HunkOutcome
 from fairlead.session.store.journal import SavingChanged
+from fairlead.session.together.standings import Standing
+from fairlead.session.together.states import TogetherProgress, TogetherState
 from fairlead.skills.agent_file import AgentFile
 from fairlead.skills.find import FoundSkills
 from fairlead.skills.skill import Skill
@@ -47,6 +50,7 @@ from protocol.examples import (
     a_plan_state,
     a_session_record,
     a_smallest_set,
+    a_together_result,
     proposals,
 )
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, URI, Golden, Json
@@ -346,6 +350,21 @@ def _checks() -> Iterator[Golden]:
     yield _answers("checks.run.result", wire.RUN_CHECKS, results)
     yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
     yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()))
+    yield _asks("checks.together.params", wire.CHECK_TOGETHER, {})
+    found = a_together_result()
+    yield _answers("checks.together.result", wire.CHECK_TOGETHER, together_result(found))
+    for name, state in (
+        ("running", TogetherState(TogetherProgress("pytest -q", 1, 2, 3, 40))),
+        ("", TogetherState(result=found)),
+    ):
+        golden = ".".join(filter(None, ("together", name)))
+        yield Golden(golden, wire.TOGETHER, "server-to-client", "params", together_state(state))
+    yield _asks("race.rank.params", wire.RANK_RACE, {"sessionIds": [SESSION, "0123456789ab"]})
+    standings = (
+        Standing(SESSION, "翻譯問候語", "proved", "All checks pass.", 0, 1, 3, 14, 0.0421, 51_000),
+        Standing("0123456789ab", "Docs 👋", "failed", "It proposes no changes.", 2, None, 0, 0, None, 0),
+    )
+    yield _answers("race.rank.result", wire.RANK_RACE, race_result(standings))
     yield _asks("checks.suggest.params", wire.SUGGEST_CHECKS, {})
     suggested = {"suggestions": [{"command": "npm test", "source": "package.json"}]}
     yield _answers("checks.suggest.result", wire.SUGGEST_CHECKS, suggested)

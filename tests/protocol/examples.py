@@ -27,11 +27,20 @@ from fairlead.session.record.document import (
     WorkOutside,
 )
 from fairlead.session.record.document import Verification as Verified
+from fairlead.session.together.states import (
+    CheckedSession,
+    CheckedTogether,
+    Conflict,
+    SessionChange,
+    TogetherResult,
+    check_message,
+    summary,
+)
 from fairlead.shell.network import Service
 from fairlead.tool_servers.connection import ListedTool
 from fairlead.tool_servers.definition import Definition
 from fairlead.tool_servers.status import ServerStatus
-from protocol.golden import FOLDER
+from protocol.golden import FOLDER, SESSION
 
 A_CHECK = CheckFinished(
     "check-1.1",
@@ -169,6 +178,24 @@ def a_smallest_set() -> SmallestSet:
     others = second, selection.Change(_path("docs/new file.md"))
     message = "`pytest -q` needs 1 of 3 changes: it passes with this one, and fails without it. (6 runs)"
     return SmallestSet(("pytest -q",), "minimal", 6, (first,), others, 5, message)
+
+
+def a_together_result() -> TogetherResult:
+    """A check fails with changes of two sessions, another one passes, and one session is open elsewhere."""
+    hunk = proposals().files[_path("src/問候.py")].hunks[0]
+    sides = (
+        SessionChange(SESSION, _path("src/問候.py"), hunk.id, "src/問候.py, line 1", 1),
+        SessionChange("0123456789ab", _path("docs/new file.md"), None, "docs/new file.md", 1),
+    )
+    sessions = CheckedSession(SESSION, "翻譯問候語", 3), CheckedSession("0123456789ab", "Docs 👋", 1)
+    message = check_message("pytest -q", "minimal", (), sides, sessions, passes_without_any_one=True)
+    checks = (
+        CheckedTogether("ruff check", "passes", 1, (), (), "`ruff check` passes with the changes of all sessions."),
+        CheckedTogether("pytest -q", "minimal", 9, (), sides, message),
+    )
+    left_out = (CheckedSession("ba9876543210", "Elsewhere"),)
+    text = summary("fails", sessions, left_out, checks, ())
+    return TogetherResult("fails", sessions, left_out, (Conflict(sides),), checks, text)
 
 
 def _path(name: str) -> str:

@@ -350,6 +350,9 @@ export class AgentServer implements vscode.Disposable {
     onNotification(client, method.sessions, ({ sessions }) => {
       this.store.setRows(sessions);
     });
+    onNotification(client, method.together, (state) => {
+      this.store.together.set(state);
+    });
     onNotification(client, method.toolServers, (servers) => {
       this.store.toolServers.set(servers);
     });

@@ -25,11 +25,13 @@ import {
   type RunEnd,
   type Session,
 } from "./session";
+import { TogetherState } from "./together";
 import { ToolServerLists } from "./toolServers";
 
 export class Store {
   readonly decisions = new DecisionHistory();
   readonly toolServers = new ToolServerLists();
+  readonly together = new TogetherState();
   private readonly byId = new Map<string, Session>();
   private readonly listeners = new Set<(change: Change, session: Session) => void>();
   private readonly eventListeners = new Set<(event: AgentEvent) => void>();
@@ -277,6 +279,7 @@ export class Store {
    */
   markServerGone(): void {
     this.toolServers.clear();
+    this.together.clear();
     for (const session of this.sessions) {
       session.edits = undefined;
       session.commands = [];

@@ -224,6 +224,21 @@ export async function pick<Row extends PickTexts>(
   return (await vscode.window.showQuickPick(rows.map(shownRow), options))?.row;
 }
 
+/** Lets the user choose several rows. Returns undefined if the user closes the box. */
+export async function pickSeveral<Row extends PickTexts>(
+  rows: readonly Row[],
+  { title, placeholder = "" }: BoxTexts,
+): Promise<readonly Row[] | undefined> {
+  const options = {
+    title: lineText(title),
+    placeHolder: lineText(placeholder),
+    ignoreFocusOut: true,
+    matchOnDescription: true,
+    canPickMany: true as const,
+  };
+  return (await vscode.window.showQuickPick(rows.map(shownRow), options))?.map(({ row }) => row);
+}
+
 /** A quick pick without the properties that take a text; see `showRows`. */
 export type PickBox<Row> = Omit<vscode.QuickPick<ShownRow<Row>>, "title" | "placeholder" | "items">;
 

@@ -10,6 +10,8 @@ import type {
   CheckResult,
   ChangeId,
   SmallestSet,
+  TogetherResult,
+  Together,
   Edits,
   Changed,
   ChosenModel,
@@ -42,6 +44,8 @@ export const method = {
   runChecks: "agent/checks/run",
   minimizeChecks: "agent/checks/minimize",
   suggestChecks: "agent/checks/suggest",
+  checkTogether: "agent/checks/together",
+  rankRace: "agent/race/rank",
   planEdit: "agent/plan/edit",
   record: "agent/record",
   planHistory: "agent/plan/history",
@@ -78,6 +82,7 @@ export const method = {
   editsChanged: "agent/edits/changed",
   event: "agent/event",
   sessions: "agent/sessions",
+  together: "agent/together",
   toolServers: "agent/toolServers",
   saving: "agent/saving",
   secretChanged: "agent/toolServers/secretChanged",
@@ -343,6 +348,31 @@ export interface CheckResults {
   readonly results: readonly CheckResult[];
 }
 
+/** What one run of a race is worth (docs/plan.md, P25). */
+export interface Standing {
+  readonly sessionId: string;
+  readonly title: string;
+  readonly proof: "proved" | "verified" | "unverified" | "failed";
+  /** Why, for the user. */
+  readonly reason: string;
+  readonly newErrors: number;
+  /** The size of the smallest set of its changes with which the checks pass; `null`: unknown. */
+  readonly needed: number | null;
+  readonly changes: number;
+  /** How many lines its changes add and remove. */
+  readonly lines: number;
+  /** `null`: unknown. */
+  readonly costUsd: number | null;
+  readonly tokens: number;
+}
+
+export interface RaceResult {
+  /** The best one first. */
+  readonly standings: readonly Standing[];
+  /** Why the first run is first, for the user. */
+  readonly why: string;
+}
+
 /** A command that the workspace suggests as a check. */
 export interface SuggestedCheck {
   readonly command: string;
@@ -570,7 +600,7 @@ export interface AgentCapabilities {
   readonly approvals?: boolean;
   /** Answers `agent/ask`. */
   readonly questions?: boolean;
-  /** Shows `agent/sessions`. */
+  /** Shows `agent/sessions` and `agent/together`. */
   readonly sessions?: boolean;
   /**
    * Answers the requests about code (docs/protocol.md, The editor's language support), or some of them. Without it,
@@ -960,6 +990,11 @@ export interface RunChecksParams {
   readonly base?: boolean;
   /** The checks see only these changes. */
   readonly target?: Target;
+}
+
+export interface RaceParams {
+  /** Two or more sessions whose runs have ended, in the order in which equal ones are ranked. */
+  readonly sessionIds: readonly string[];
 }
 
 export interface MinimizeChecksParams {
@@ -1481,6 +1516,8 @@ export interface ClientRequests {
   readonly "agent/edits/inFile": { params: FileParams; result: ChangesInFileResult };
   readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
   readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
+  readonly "agent/checks/together": { params: NoParams; result: TogetherResult };
+  readonly "agent/race/rank": { params: RaceParams; result: RaceResult };
   readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };
   readonly "agent/plan/edit": { params: PlanEditParams; result: PlanEditResult };
   readonly "agent/plan/history": { params: SessionParams; result: PageResult };
@@ -1530,6 +1567,7 @@ export interface ServerNotifications {
   readonly "agent/plan/changed": Changed;
   readonly "agent/edits/changed": Changed;
   readonly "agent/sessions": SessionList;
+  readonly "agent/together": Together;
   readonly "agent/toolServers": ToolServers;
   readonly "agent/saving": SavingParams;
   readonly "agent/toolServers/secretChanged": SecretChangedParams;

@@ -331,6 +331,87 @@ export interface SmallestSet {
   readonly message: string;
 }
 
+/** A session whose proposals are checked with those of others. */
+export interface CheckedSession {
+  readonly sessionId: string;
+  readonly title: string;
+  /** How many of its changes are undecided; 0 if it is left out. */
+  readonly changes: number;
+}
+
+/** A change of one of several sessions. */
+export interface SessionChange {
+  readonly sessionId: string;
+  readonly uri: string;
+  /** `null`: the file as a whole. */
+  readonly hunk: string | null;
+  /** The file and the lines in the session's proposed text, such as "a.py, lines 3-5". */
+  readonly name: string;
+  /** The first of these lines, from 1. */
+  readonly line: number;
+}
+
+/** The result of a check with the changes of all sessions. */
+export interface CheckedTogether {
+  readonly command: string;
+  /**
+   * `alone`: it fails with the changes of each of the sessions in `failing` alone, and passes without changes.
+   * `without`: it fails without changes. `minimal`: it fails with `changes` together, which is the smallest such set.
+   * `limit`: `changes` may not be the smallest set, and may be empty. `flaky`: it failed and passed with the same
+   * changes. `not_run`: it was not allowed or could not run.
+   */
+  readonly outcome: "passes" | "alone" | "without" | "minimal" | "limit" | "flaky" | "not_run";
+  readonly runs: number;
+  /** The ids of sessions with whose changes alone it fails. */
+  readonly failing: readonly string[];
+  readonly changes: readonly SessionChange[];
+  /** What the result means, for the user. */
+  readonly message: string;
+}
+
+/** Changes of two sessions that change the same lines differently, or exclude each other. */
+export interface TogetherConflict {
+  /** One of each session. */
+  readonly sides: readonly SessionChange[];
+}
+
+/** The result of checking the proposals of all sessions together (docs/plan.md, P24). */
+export interface TogetherResult {
+  /**
+   * `conflict`: changes cannot be combined, so nothing ran. `changed`: a proposal or a file changed, so there is no
+   * result. `stopped`: `checks` has those that had ended.
+   */
+  readonly outcome: "passes" | "fails" | "conflict" | "changed" | "stopped";
+  readonly sessions: readonly CheckedSession[];
+  /** Sessions with proposals that other servers have open. */
+  readonly leftOut: readonly CheckedSession[];
+  readonly conflicts: readonly TogetherConflict[];
+  readonly checks: readonly CheckedTogether[];
+  /** A summary for the user, without the messages of the checks and without the conflicts. */
+  readonly message: string;
+}
+
+/** A run of a check with the changes of all sessions. */
+export interface TogetherProgress {
+  readonly command: string;
+  /** Which of the checks it is, from 1. */
+  readonly number: number;
+  /** How many checks there are. */
+  readonly count: number;
+  /** The number of this run of the check, from 1. */
+  readonly runs: number;
+  /** The maximum number of runs; 1 until the check has failed. */
+  readonly mostRuns: number;
+}
+
+/** The check of all sessions together. */
+export interface Together {
+  /** `null`: no check runs. */
+  readonly running: TogetherProgress | null;
+  /** The last result, until a proposal or a file of one of the sessions changes. */
+  readonly result: TogetherResult | null;
+}
+
 /** The proposed edits of a session. */
 export interface Edits {
   readonly sessionId: string;

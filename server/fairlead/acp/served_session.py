@@ -34,6 +34,7 @@ from fairlead.session.run.prompt import CONTINUATION_PROMPTS, Continuation, RunT
 from fairlead.session.session import Session
 from fairlead.session.state import SessionState
 from fairlead.session.store.journal import SavingChanged
+from fairlead.session.together.states import TogetherState
 
 log = logging.getLogger(__name__)
 
@@ -330,6 +331,9 @@ class ServedSession:
 
     def subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
         return self._on_events
+
+    def publish_together(self, state: TogetherState) -> None:
+        """There is only one session."""
 
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         """Tells the client the title of the session when it has one, or another one."""

@@ -28,7 +28,7 @@ from fairlead.models.common.prices import price_of
 from fairlead.models.factory import ModelChoice, open_model
 from fairlead.sentences import Phrase
 from fairlead.session.errors import RequestRefused, WrongRequest
-from fairlead.session.events import SessionEvent
+from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.report.summary import short_record
@@ -41,6 +41,8 @@ from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
 from fairlead.session.settings import Settings
 from fairlead.session.store.journal import Journals, SavingChanged
+from fairlead.session.together.states import TogetherState
+from fairlead.session.together.together import Together
 from fairlead.shell.environment import KEY_VARIABLES
 from fairlead.shell.layers import CommandLayers
 from fairlead.tool_servers.inputs import Enter, entered_values
@@ -73,6 +75,10 @@ class FrontEnd(Protocol):
 
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         """Shows the list of all sessions."""
+        ...
+
+    def publish_together(self, state: TogetherState) -> None:
+        """Shows what is known about the proposals of all sessions together."""
         ...
 
 
@@ -132,7 +138,18 @@ class App:
             diagnostics=diagnostics,
             editor_code=editor_code,
         )
-        self.sessions = Sessions(self.context, front_end.subscribe, front_end.publish_list)
+        self.sessions = Sessions(self.context, self._subscribe, front_end.publish_list)
+        self.together = Together(self.context, self.sessions, front_end.publish_together)
+
+    def _subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
+        sink = self._front_end.subscribe(session_id, seq)
+
+        def on_events(events: Sequence[SessionEvent]) -> None:
+            sink(events)
+            if any(isinstance(event, PlanChanged | EditsChanged) for event in events):
+                self.together.refresh()
+
+        return on_events
 
     def use_settings(self, given: Any) -> str:
         """Applies settings as `read_settings` reads them. Returns a warning if there are new problems, else ""."""
@@ -367,6 +384,7 @@ class App:
     async def close(self) -> None:
         """Ends the runs and their commands."""
         await self._watcher.close()
+        await self.together.aclose()
         await self.sessions.close()
 
     def _choose_model(self, selection: ModelSelection = BY_SETTINGS) -> ModelChoice:

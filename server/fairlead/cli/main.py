@@ -45,6 +45,7 @@ A coding agent that shows its plan and changes no file until you accept the chan
 
 commands:
   fairlead run "task"   run a task in the terminal; --continue continues it
+  fairlead race "task"  let several models do a task, and review the best one
   fairlead models       list the models that you can choose
   fairlead review       decide on the proposals of a saved session; needs no key
   fairlead agents       agents of others, such as Claude Code, that can do a task
@@ -119,7 +120,7 @@ SERVE_ABOUT = """\
 Starts the language server. An editor starts it and talks to it on stdin and stdout;
 its log goes to stderr. It has no options: the editor sends the settings.
 """
-WITH_OWN_PARSERS = ("acp", "agents", "box", "mcp", "record", "review", "verify")
+WITH_OWN_PARSERS = ("acp", "agents", "box", "mcp", "race", "record", "review", "verify")
 
 
 def run_command_line(arguments: Sequence[str], start_server: StartServer = spawn_server) -> int:
@@ -208,6 +209,10 @@ def _command_with_own_parser(name: str) -> Callable[[Sequence[str], Terminal, St
         from fairlead.cli.records.record_command import run_record  # noqa: PLC0415
 
         return run_record
+    if name == "race":
+        from fairlead.cli.race import run_race  # noqa: PLC0415
+
+        return run_race
     from fairlead.cli.review_saved import run_review  # noqa: PLC0415
 
     return run_review

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,10 +21,12 @@ from fairlead.cli.client import AgentClient, ServerExited, StartServer
 from fairlead.cli.config import with_options
 from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept
+from fairlead.cli.program import program_name
 from fairlead.cli.review import Review
+from fairlead.cli.review_together import check_together, together_lines
 from fairlead.cli.saved_sessions import rows
 from fairlead.cli.signals import CANCELLED
-from fairlead.cli.summary import summary_lines
+from fairlead.cli.summary import summary_lines, workspace_arguments
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.terminal import Terminal
@@ -36,10 +39,14 @@ from fairlead.workspace.paths import Roots
 ABOUT = """\
 Shows the proposals of a saved session as diffs, and asks about them. Without
 --session, this is the session with undecided proposals that ran last in the folder.
+
+With --together, runs the checks of all sessions of the folder on all of their
+undecided proposals together, in the sandbox, and names what fails together.
 """
 EPILOG = """\
 exit codes: 0 reviewed; 1 a change could not be applied, or the session is open in
 another program; 2 incorrect usage, or there is nothing to review.
+With --together: 0 all checks pass; 1 a check or a proposal prevents that.
 """
 NOTHING = "No session of this folder has undecided proposals."
 
@@ -57,7 +64,12 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
         approvals = Approvals(display, keyboard, allow=False, attended=terminal.can_ask and accept != "all")
         client = AgentClient(workspace, _ignore, approvals.answers, start_server)
         try:
-            await client.start(with_options(settings, {}), storage)
+            checks = {"checks": given.check} if given.check else {}
+            await client.start(with_options(settings, checks), storage)
+            if given.together:
+                result = await check_together(client)
+                display.show(list(together_lines(result, terminal.marks, review_command(workspace, given.storage))))
+                return 0 if result["outcome"] == "passes" else 1
             session_id = given.session or next(
                 (row["sessionId"] for row in await rows(client) if row["pendingFiles"]), ""
             )
@@ -104,18 +116,32 @@ async def review_session(
     return not any(report.counts["refused"] for report in review.reports)
 
 
+def review_command(workspace: Roots, storage: str | None) -> str:
+    """The command that reviews a session of the same folder, without the session."""
+    saved = f" --storage {shlex.quote(storage)}" if storage else ""
+    return f"{program_name()} review{workspace_arguments(workspace)}{saved}"
+
+
 def _read(arguments: Sequence[str]) -> tuple[argparse.Namespace, Parser]:
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser("fairlead review", description=ABOUT, epilog=EPILOG, formatter_class=raw)
     parser.usage = "fairlead review [OPTIONS]"
     add_workspace(parser, "review")
     parser.add_argument("--session", metavar="ID", default="", help="the session to review")
+    parser.add_argument("--together", action="store_true", help="check the proposals of all sessions together")
+    about = "with --together: a command that must pass, too; can be given several times"
+    parser.add_argument("--check", metavar="COMMAND", action="append", default=[], help=about)
     about = "ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)"
     parser.add_argument("--accept", choices=["ask", "all", "none"], help=about)
     about = "the folder of the saved sessions (default: that of the terminal)"
     parser.add_argument("--storage", metavar="DIR", help=about)
     add_config(parser)
-    return parser.parse_args(arguments), parser
+    given = parser.parse_args(arguments)
+    if given.together and (given.session or given.accept):
+        parser.error("--together is about all sessions, and decides on none; leave out --session and --accept")
+    if given.check and not given.together:
+        parser.error("--check needs --together")
+    return given, parser
 
 
 def _ignore(method: str, params: dict[str, Any]) -> None:

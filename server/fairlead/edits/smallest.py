@@ -1,8 +1,9 @@
-"""Delta debugging: the smallest set of changes with which a test passes.
+"""Delta debugging: the smallest set of changes for which a condition holds, such as that a test passes or fails.
 
-"Smallest" means that the test fails without any single one of them. Another set may have fewer changes. The search
-removes chunks that are not needed, and halves those that are (Zeller and Hildebrandt, "Simplifying and Isolating
-Failure-Inducing Input", 2002). The test has passed with the set that is found, even if changes depend on each other.
+"Smallest" means that the condition does not hold without any single one of them. Another set may have fewer changes.
+The search removes chunks that are not needed, and halves those that are (Zeller and Hildebrandt, "Simplifying and
+Isolating Failure-Inducing Input", 2002). The condition has held for the set that is found, even if changes depend on
+each other.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,25 +11,29 @@ from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
-Verdict = Literal["minimal", "limit", "fails", "flaky"]
+Verdict = Literal["minimal", "limit", "none", "flaky"]
+
+
+class NoMoreRuns(Exception):
+    """The search has used all of its runs. A condition may raise it too."""
 
 
 class SmallestSetSearch(Generic[T]):
-    """A search for the smallest set of changes with which `passes` returns true. Can be cancelled at any time."""
+    """A search for the smallest set of changes for which `holds` returns true. Can be cancelled at any time."""
 
     def __init__(
-        self, changes: Sequence[T], passes: Callable[[Sequence[T]], Awaitable[bool]], max_runs: int | None = None
+        self, changes: Sequence[T], holds: Callable[[Sequence[T]], Awaitable[bool]], max_runs: int | None = None
     ) -> None:
         """
         Args:
             changes: without duplicates. If they depend on each other, in the order in which they were made.
-            passes: tests some of the changes, in the given order. Called once per set, and once more for the result.
-            max_runs: the maximum number of calls of `passes`; None: no limit.
+            holds: tests some of the changes, in the given order. Called once per set, and once more for the result.
+            max_runs: the maximum number of calls of `holds`; None: no limit.
         """
         self.found: Sequence[T] | None = None
-        """The smallest set that has passed so far; None if none has."""
+        """The smallest set so far for which the condition held; None: there is none yet."""
         self.runs = 0
-        self._changes, self._passes, self._max_runs = tuple(changes), passes, max_runs
+        self._changes, self._holds, self._max_runs = tuple(changes), holds, max_runs
         self._results: dict[tuple[T, ...], bool] = {}
 
     @property
@@ -42,20 +47,20 @@ class SmallestSetSearch(Generic[T]):
         """Runs the search. The verdict is about the set in `found`.
 
         Returns:
-            `minimal`: it passed twice, and the test fails if any one of its changes is left out.
+            `minimal`: the condition held twice, and does not hold if any one of the changes is left out.
             `limit`: `max_runs` was reached before the search ended, so it may not be minimal.
-            `fails`: there is none, because the test fails with all changes.
-            `flaky`: it passed once and failed once.
+            `none`: there is none, because the condition does not hold for all changes.
+            `flaky`: the condition held the first time, and not the second time.
         """
         try:
             if not await self._try(self._changes):
-                return "fails"
+                return "none"
             if not await self._try(()):
                 await self._remove_chunks(self._changes)
                 while await self._remove_one():
                     pass
             return "minimal" if await self._run(tuple(self.found or ())) else "flaky"
-        except _NoMoreRuns:
+        except NoMoreRuns:
             return "limit"
 
     async def _remove_chunks(self, chunk: Sequence[T]) -> None:
@@ -80,7 +85,7 @@ class SmallestSetSearch(Generic[T]):
         return await self._try(tuple(change for change in self.found or () if change not in chunk))
 
     async def _try(self, chosen: tuple[T, ...]) -> bool:
-        """Whether the test passes with these changes. If so, stores them in `found` as the smallest set so far."""
+        """Whether the condition holds for these changes. If so, stores them in `found` as the smallest set so far."""
         if chosen not in self._results:
             self._results[chosen] = await self._run(chosen)
         if self._results[chosen]:
@@ -89,10 +94,6 @@ class SmallestSetSearch(Generic[T]):
 
     async def _run(self, chosen: tuple[T, ...]) -> bool:
         if self.runs == self._max_runs:
-            raise _NoMoreRuns
+            raise NoMoreRuns
         self.runs += 1
-        return await self._passes(chosen)
-
-
-class _NoMoreRuns(Exception):
-    """The search has used all of its runs."""
+        return await self._holds(chosen)

@@ -11,6 +11,7 @@ from fairlead.app.app import App, Start
 from fairlead.lsp import convert
 from fairlead.lsp.connection import ClientConnection
 from fairlead.lsp.content import ProposedContent
+from fairlead.lsp.convert_together import together_state
 from fairlead.lsp.documents import Documents
 from fairlead.lsp.editor import LspEditor
 from fairlead.lsp.editor_code import EditorProvider
@@ -23,6 +24,7 @@ from fairlead.lsp.publish import Notifier
 from fairlead.session.events import EditsChanged, SessionEvent
 from fairlead.session.report.listing import Row
 from fairlead.session.store.journal import SavingChanged
+from fairlead.session.together.states import TogetherState
 from fairlead.shell.terminal import Terminal
 from fairlead.wire import protocol as wire
 
@@ -90,6 +92,10 @@ class AgentServer:
     def publish_list(self, rows: tuple[Row, ...]) -> None:
         if self.editor.capabilities.sessions:
             self.protocol.send_notification(wire.SESSIONS, convert.sessions(rows))
+
+    def publish_together(self, state: TogetherState) -> None:
+        if self.editor.capabilities.sessions:
+            self.protocol.send_notification(wire.TOGETHER, together_state(state))
 
     def _send_secret(self, key: str, value: str | None) -> None:
         params: wire.SecretChangedParams = {"key": key, "value": value}

@@ -54,6 +54,11 @@ class CheckQueue:
             await asyncio.wait([task])
         return task is not None or handle in self._ended
 
+    async def settle(self) -> None:
+        """Waits until the requests that were made before this call have ended."""
+        if tasks := list(self._tasks.values()):
+            await asyncio.wait(tasks)
+
     async def aclose(self) -> None:
         """Stops all requests and waits until their processes have ended."""
         tasks = list(self._tasks.values())

@@ -26,7 +26,7 @@ class AgentCapabilities(TypedDict):
     questions: NotRequired[bool]
     """Answers `agent/ask`."""
     sessions: NotRequired[bool]
-    """Shows `agent/sessions`."""
+    """Shows `agent/sessions` and `agent/together`."""
     editor: NotRequired[bool]
     """Answers the requests about code (docs/protocol.md, The editor's language support), or some of them. Without it,
     only language servers answer the model's questions about code (docs/plan.md, L18).
@@ -426,6 +426,11 @@ class RunChecksParams(TypedDict):
     """True: the checks run without the undecided changes."""
     target: NotRequired[Target]
     """The checks see only these changes."""
+
+
+class RaceParams(TypedDict):
+    sessionIds: list[str]
+    """Two or more sessions whose runs have ended, in the order in which equal ones are ranked."""
 
 
 class MinimizeChecksParams(TypedDict):

@@ -39,6 +39,8 @@ CHANGES_IN_FILE = "agent/edits/inFile"
 RUN_CHECKS = "agent/checks/run"
 MINIMIZE_CHECKS = "agent/checks/minimize"
 SUGGEST_CHECKS = "agent/checks/suggest"
+CHECK_TOGETHER = "agent/checks/together"
+RANK_RACE = "agent/race/rank"
 PLAN_EDIT = "agent/plan/edit"
 RECORD = "agent/record"
 PLAN_HISTORY = "agent/plan/history"
@@ -80,6 +82,8 @@ EDITS_CHANGED = "agent/edits/changed"
 """The difference from the last `agent/edits` or `agent/edits/changed` of the session."""
 EVENT = "agent/event"
 SESSIONS = "agent/sessions"
+TOGETHER = "agent/together"
+"""The check of all sessions together: its progress and its last result. Only for clients with `sessions`."""
 TOOL_SERVERS = "agent/toolServers"
 """The tool servers of a session, a moment after the state, a problem or the tools of one have changed."""
 SAVING = "agent/saving"
@@ -384,6 +388,32 @@ class SteerResult(TypedDict):
 class CheckResults(TypedDict):
     results: list[CheckResultWire]
     """In the order in which the checks ran."""
+
+
+class StandingWire(TypedDict):
+    """What one run of a race is worth (docs/plan.md, P25)."""
+
+    sessionId: str
+    title: str
+    proof: Literal["proved", "verified", "unverified", "failed"]
+    reason: str
+    """Why, for the user."""
+    newErrors: int
+    needed: int | None
+    """The size of the smallest set of its changes with which the checks pass; `null`: unknown."""
+    changes: int
+    lines: int
+    """How many lines its changes add and remove."""
+    costUsd: float | None
+    """`null`: unknown."""
+    tokens: int
+
+
+class RaceResult(TypedDict):
+    standings: list[StandingWire]
+    """The best one first."""
+    why: str
+    """Why the first run is first, for the user."""
 
 
 class SuggestedCheckWire(TypedDict):

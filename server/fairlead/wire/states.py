@@ -343,6 +343,92 @@ class SmallestSetWire(TypedDict):
     """What the result means, for the user."""
 
 
+class CheckedSessionWire(TypedDict):
+    """A session whose proposals are checked with those of others."""
+
+    sessionId: str
+    title: str
+    changes: int
+    """How many of its changes are undecided; 0 if it is left out."""
+
+
+class SessionChangeWire(TypedDict):
+    """A change of one of several sessions."""
+
+    sessionId: str
+    uri: str
+    hunk: str | None
+    """`null`: the file as a whole."""
+    name: str
+    """The file and the lines in the session's proposed text, such as "a.py, lines 3-5"."""
+    line: int
+    """The first of these lines, from 1."""
+
+
+class CheckedTogetherWire(TypedDict):
+    """The result of a check with the changes of all sessions."""
+
+    command: str
+    outcome: Literal["passes", "alone", "without", "minimal", "limit", "flaky", "not_run"]
+    """`alone`: it fails with the changes of each of the sessions in `failing` alone, and passes without changes.
+    `without`: it fails without changes. `minimal`: it fails with `changes` together, which is the smallest such set.
+    `limit`: `changes` may not be the smallest set, and may be empty. `flaky`: it failed and passed with the same
+    changes. `not_run`: it was not allowed or could not run.
+    """
+    runs: int
+    failing: list[str]
+    """The ids of sessions with whose changes alone it fails."""
+    changes: list[SessionChangeWire]
+    message: str
+    """What the result means, for the user."""
+
+
+class TogetherConflictWire(TypedDict):
+    """Changes of two sessions that change the same lines differently, or exclude each other."""
+
+    sides: list[SessionChangeWire]
+    """One of each session."""
+
+
+class TogetherResultWire(TypedDict):
+    """The result of checking the proposals of all sessions together (docs/plan.md, P24)."""
+
+    outcome: Literal["passes", "fails", "conflict", "changed", "stopped"]
+    """`conflict`: changes cannot be combined, so nothing ran. `changed`: a proposal or a file changed, so there is no
+    result. `stopped`: `checks` has those that had ended.
+    """
+    sessions: list[CheckedSessionWire]
+    leftOut: list[CheckedSessionWire]
+    """Sessions with proposals that other servers have open."""
+    conflicts: list[TogetherConflictWire]
+    checks: list[CheckedTogetherWire]
+    message: str
+    """A summary for the user, without the messages of the checks and without the conflicts."""
+
+
+class TogetherProgressWire(TypedDict):
+    """A run of a check with the changes of all sessions."""
+
+    command: str
+    number: int
+    """Which of the checks it is, from 1."""
+    count: int
+    """How many checks there are."""
+    runs: int
+    """The number of this run of the check, from 1."""
+    mostRuns: int
+    """The maximum number of runs; 1 until the check has failed."""
+
+
+class TogetherWire(TypedDict):
+    """The check of all sessions together."""
+
+    running: TogetherProgressWire | None
+    """`null`: no check runs."""
+    result: TogetherResultWire | None
+    """The last result, until a proposal or a file of one of the sessions changes."""
+
+
 class EditsWire(TypedDict):
     """The proposed edits of a session."""
 

@@ -161,6 +161,12 @@ export class Diffs implements vscode.Disposable {
     if (this.store.reviewable.length === 0) void showInformation(t("There is nothing to review."));
   }
 
+  /** Opens a multi-file diff of the proposals of a session. Does nothing if it has none. */
+  async openSession(sessionId: string): Promise<void> {
+    const session = this.store.reviewable.find(({ id }) => id === sessionId);
+    if (session) await this.multiDiffs.openAs(t("Proposed: {0}", session.title), { sessionId, item: undefined });
+  }
+
   /** Opens a multi-file diff with only the changes of one plan step. */
   async openStepDiffs(sessionId: string, item: string, content: string): Promise<void> {
     const diff = { sessionId, item };

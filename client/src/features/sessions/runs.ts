@@ -284,6 +284,22 @@ export class Runs {
     return isStarted;
   }
 
+  /** Whether a task can run in this window; if not, the user reads why. Asks for access to a model if none is configured. */
+  async isReady(): Promise<boolean> {
+    return canRunHere() && (await this.makeReady(undefined));
+  }
+
+  /** Runs a task in an existing session. No message reports its end, and a failure does not throw. */
+  async runSilently(sessionId: string, prompt: string): Promise<void> {
+    const runNumber = this.store.startRun(sessionId, prompt).runsStarted;
+    try {
+      this.store.endRun(sessionId, runNumber, await this.requestRun(sessionId, { prompt }, "agent"));
+    } catch (error) {
+      if (!(error instanceof ServerGone))
+        this.store.endRun(sessionId, runNumber, { stopReason: "error", message: messageOf(error), record: "" });
+    }
+  }
+
   /**
    * Adds to a task what the prompt of a tool server says that it begins with. The tool server is started if necessary. If
    * that fails, deletes the session if it is new, and throws.

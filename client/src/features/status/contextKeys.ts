@@ -19,6 +19,7 @@ export function watchContextKeys(store: Store): Scheduled {
       paused: pauseReason(active) !== undefined,
       waiting: awaitingAnswer.length > 0,
       hasProposals: reviewable.length > 0,
+      severalReviewable: reviewable.length > 1,
       hasNeeded: store.withSmallestSet !== undefined,
       canUndoReview: store.sessionsWith("undoLabel").length > 0,
       canRedoReview: store.sessionsWith("redoLabel").length > 0,

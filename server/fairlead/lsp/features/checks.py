@@ -2,6 +2,7 @@
 
 from fairlead.edits.selection import Change
 from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_together import race_result, together_result
 from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
@@ -9,9 +10,11 @@ from fairlead.session.review.checks import run_checks
 from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
 from fairlead.session.session import Session
+from fairlead.session.together.race import judge
+from fairlead.session.together.standings import rank
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
-from fairlead.wire.params import MinimizeChecksParams, NoParams, RunChecksParams
+from fairlead.wire.params import MinimizeChecksParams, NoParams, RaceParams, RunChecksParams
 from fairlead.workspace.suggested_checks import suggested_checks
 
 
@@ -28,6 +31,20 @@ async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
     return smallest_set(await find_smallest_set(session.user_checks, command))
+
+
+async def together(server: AgentServer, _: NoParams) -> states.TogetherResultWire:
+    """`agent/checks/together`: runs the checks of all sessions on their proposals together."""
+    return together_result(await server.app.together.check())
+
+
+async def rank_race(server: AgentServer, params: RaceParams) -> wire.RaceResult:
+    """`agent/race/rank`: finds out what the ended runs of these sessions are worth, and ranks them."""
+    ids = list(dict.fromkeys(params["sessionIds"]))
+    if len(ids) < 2:
+        raise WrongRequest("params.sessionIds must name two or more sessions")
+    sessions = [await server.sessions.get(session_id) for session_id in ids]
+    return race_result(rank(await judge(sessions)))
 
 
 async def suggest(server: AgentServer, _: NoParams) -> wire.SuggestedChecks:

@@ -50,6 +50,8 @@ REQUESTS: dict[str, Handler] = {
     wire.CHANGES_IN_FILE: review.changes_in_file,
     wire.RUN_CHECKS: checks.run,
     wire.MINIMIZE_CHECKS: checks.minimize,
+    wire.CHECK_TOGETHER: checks.together,
+    wire.RANK_RACE: checks.rank_race,
     wire.SUGGEST_CHECKS: checks.suggest,
     wire.PLAN_EDIT: plan.edit_plan,
     wire.PLAN_HISTORY: plan.plan_history,

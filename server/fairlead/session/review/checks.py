@@ -295,14 +295,14 @@ def _list_changes(changes: Changeset, roots: Roots) -> str:
         if proposal.decided_as_whole or not proposal.decided:
             names.append(name)
         else:
-            names += [f"{name}, {_lines(hunk)}" for hunk in proposal.hunks]
+            names += [f"{name}, {lines_of(hunk)}" for hunk in proposal.hunks]
     more = len(names) - MAX_NAMED
     shown = [*names[:MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
     first = "; ".join(shown[:-1]) if any("," in name for name in shown) else ", ".join(shown[:-1])
     return " and ".join(filter(None, [first, shown[-1]]))
 
 
-def _lines(hunk: Hunk) -> str:
+def lines_of(hunk: Hunk) -> str:
     """The lines of a hunk in the proposed text, as the review shows them. For removed lines, the line after them."""
     first, last = hunk.new_start + 1, hunk.new_start + len(hunk.new)
     return f"lines {first}-{last}" if last > first else f"line {first}"

@@ -112,7 +112,8 @@ class _Search:
         outcome: SearchOutcome
         try:
             async with asyncio.timeout(self._seconds):
-                outcome = await self._search.search()
+                verdict = await self._search.search()
+                outcome = "fails" if verdict == "none" else verdict
         except TimeoutError:
             outcome = "limit"
         except _Interrupted:
