@@ -59,3 +59,40 @@ def test_an_unchanged_text_is_no_alarm(name: str):
     text = MUTATIONS["texts"][name]
     assert find_weakenings([ChangedFile(text["path"], text["path"], text["text"], text["text"])]) == {}
     assert find_weakenings([ChangedFile(text["path"], text["path"], None, text["text"])]) == {}
+
+
+DEEP = 50_000
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("tests/test_a.py", "def test_a():\n    assert f() == 1\n", "def test_a(:\n"),
+        ("tests/test_a.py", "def test_a():\n    assert f() == 1\n", f"x = {'-' * DEEP}1\n"),
+        (
+            "tests/test_a.py",
+            "def test_a():\n    assert f() == 1\n",
+            f"x = a{'.b' * DEEP}\ndef test_a(): assert f() == 1\n",
+        ),
+        (
+            "a.test.ts",
+            "it('a', () => { expect(f()).toBe(1); });\n",
+            f"it('a', () => {{ {'(' * DEEP}1{')' * DEEP} }});\n",
+        ),
+        ("a_test.go", "package a\nfunc TestA(t *testing.T) { t.Fatal() }\n", f"package a\n{'func() {' * DEEP}"),
+        ("tests/test_a.py", "def test_a():\n    assert f() == 1\n", "# long\n" * 100_000),
+    ],
+    ids=["no Python", "many signs", "many names", "deep brackets", "deep functions", "a long text"],
+)
+def test_fault_weak_1_a_text_that_cannot_be_read_is_called_out(path: str, old: str, new: str):
+    """F-weak-1: an agent cannot hide a test by a text that no parser reads. A text that was like that is no alarm."""
+    assert list(find_weakenings([ChangedFile(path, path, old, new)])) == [path]
+    assert find_weakenings([ChangedFile(path, path, new, new + "\n")]) == {}
+
+
+def test_fault_weak_1_a_workflow_of_aliases_of_aliases_takes_no_time():
+    """F-weak-1: the values of a file of settings are limited in number. What is not read counts as removed."""
+    levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    path, old = ".github/workflows/ci.yml", "jobs: {test: {steps: [{run: pytest}]}}\n"
+    new = f"a0: &a0 x\n{levels}{old}"
+    assert list(find_weakenings([ChangedFile(path, path, old, new)])) == [path]

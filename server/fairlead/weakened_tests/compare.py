@@ -3,7 +3,7 @@
 import builtins
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -239,7 +239,8 @@ def _compare_pair(name: str, old: Assertion, new: Assertion, around: tuple[Place
     if new.strength == Strength.NOTHING and old.strength != Strength.NOTHING:
         yield Weakening(Sentence("{0} has an assertion that is always true.", name), places)
     elif new.strength < old.strength:
-        shown = (new.kind, old.kind) if new.kind != old.kind else (new.text, old.text)
+        has_names = new.kind != old.kind and not {new.kind, old.kind} & {"true", "not", "or", "ANY"}
+        shown = (new.kind, old.kind) if has_names else (new.text, old.text)
         yield Weakening(Sentence("{0} checks less: {1} instead of {2}.", name, *shown), places)
     elif old.tolerance is not None and new.tolerance is not None and new.tolerance > old.tolerance:
         numbers = f"{new.tolerance:g}", f"{old.tolerance:g}"
@@ -294,10 +295,15 @@ def _is_superclass(name: str, other: str) -> bool:
     return isinstance(wide, type) and isinstance(narrow, type) and issubclass(narrow, wide)
 
 
-def gone_definitions(outlines: Collection[tuple[Outline, Outline]]) -> frozenset[str]:
-    """The functions and classes that a change deletes. One with the same code under another name is only renamed."""
-    before = {name: code for old, _ in outlines for name, code in old.definitions.items()}
-    after = {name: code for _, new in outlines for name, code in new.definitions.items()}
+def gone_definitions(pairs: Iterable[tuple[Mapping[str, str], Mapping[str, str]]]) -> frozenset[str]:
+    """The functions and classes that a change deletes. One with the same code under another name is only renamed.
+
+    Args:
+        pairs: the code of the functions and classes of each file by name, before and after.
+    """
+    found = list(pairs)
+    before = {name: code for old, _ in found for name, code in old.items()}
+    after = {name: code for _, new in found for name, code in new.items()}
     codes = set(after.values())
     return frozenset(name for name, code in before.items() if name not in after and code not in codes)
 

@@ -1,7 +1,8 @@
 """Finds what weakens tests in a set of changed files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from fairlead.edits.diff import hunks
@@ -10,7 +11,7 @@ from fairlead.weakened_tests.compare import Elsewhere, compare, gone_definitions
 from fairlead.weakened_tests.kinds import has_test_name, is_snapshot, is_test_name, language_of
 from fairlead.weakened_tests.languages import go, java, javascript, python, rust
 from fairlead.weakened_tests.languages.trees import MAX_BYTES
-from fairlead.weakened_tests.outline import EMPTY, Outline
+from fairlead.weakened_tests.outline import EMPTY, UNREADABLE, Outline
 from fairlead.weakened_tests.settings_files import compare_settings, is_settings
 from fairlead.weakened_tests.weakening import Place, Weakening
 
@@ -39,33 +40,37 @@ class ChangedFile:
 Outlines = tuple[Outline, Outline]
 
 
-def find_weakenings(files: Sequence[ChangedFile]) -> dict[str, tuple[Weakening, ...]]:
-    """What weakens tests, by the path of the file; without files that weaken none."""
-    outlines = {file.path: outlines_of(file) for file in files if file.may_concern_tests and file.old is not None}
-    rest = (file for file in files if file.path not in outlines)
+def find_weakenings(
+    files: Sequence[ChangedFile], read: Callable[[ChangedFile], Outlines] | None = None
+) -> dict[str, tuple[Weakening, ...]]:
+    """What weakens tests, by the path of the file; without files that weaken none.
+
+    Args:
+        read: returns the outlines of a file (`outlines_of`), which a caller may cache.
+    """
+    read = read or outlines_of
+    outlines = {file.path: read(file) for file in files if file.may_concern_tests}
     elsewhere: Elsewhere | None = None
     found: dict[str, tuple[Weakening, ...]] = {}
     for file in files:
-        if file.old is None or not file.may_concern_tests:
+        if file.old is None or file.path not in outlines:
             continue
         each = of_file(file, outlines[file.path], Elsewhere())
-        if each and any(map(bool, outlines[file.path][0].tests)):
-            if elsewhere is None:
-                all_outlines = {**outlines, **{other.path: outlines_of(other) for other in rest}}
-                elsewhere = elsewhere_in(all_outlines)
+        if each and outlines[file.path][0].tests:
+            elsewhere = elsewhere or elsewhere_in(files, outlines.values())
             each = of_file(file, outlines[file.path], elsewhere)
         if each:
             found[file.path] = tuple(weakening.shown for weakening in each)
     return found
 
 
-def elsewhere_in(outlines: Mapping[str, Outlines]) -> Elsewhere:
+def elsewhere_in(files: Iterable[ChangedFile], outlines: Collection[Outlines]) -> Elsewhere:
     """What all files of a change say about the tests of each."""
-    pairs = outlines.values()
+    products = (file for file in files if not is_test_name(file.path))
     return Elsewhere(
-        tuple(test for old, new in pairs for name, test in new.tests.items() if name not in old.tests),
-        dict(chain.from_iterable(helper_counts(new).items() for _, new in pairs)),
-        gone_definitions(pairs),
+        tuple(test for old, new in outlines for name, test in new.tests.items() if name not in old.tests),
+        dict(chain.from_iterable(helper_counts(new).items() for _, new in outlines)),
+        gone_definitions((definitions(file.path, file.old), definitions(file.new_path, file.new)) for file in products),
     )
 
 
@@ -75,14 +80,23 @@ def outlines_of(file: ChangedFile) -> Outlines:
 
 
 def outline(path: str, text: str | None) -> Outline:
-    """The outline of a text; empty for a language that is not read, and for a very long text."""
-    if text is None or len(text) > MAX_BYTES:
+    """The outline of a text; empty for a language that is not read."""
+    language = language_of(path)
+    if text is None or language is None:
         return EMPTY
-    match language_of(path):
+    if len(text) > MAX_BYTES:
+        return UNREADABLE
+    try:
+        return _outline(language, text)
+    except RecursionError:
+        return UNREADABLE
+
+
+@lru_cache(maxsize=32)  # the agent changes a file in several steps, whose base stays the same
+def _outline(language: str, text: str) -> Outline:
+    match language:
         case "python":
             return python.outline(text)
-        case "javascript" | "typescript" | "tsx" as language:
-            return javascript.outline(language, text)
         case "go":
             return go.outline(text)
         case "rust":
@@ -90,7 +104,32 @@ def outline(path: str, text: str | None) -> Outline:
         case "java":
             return java.outline(text)
         case _:
-            return EMPTY
+            return javascript.outline(language, text)
+
+
+def definitions(path: str, text: str | None) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name. Empty as for `outline`."""
+    language = language_of(path)
+    if text is None or language is None or len(text) > MAX_BYTES:
+        return {}
+    try:
+        return _definitions(language, text)
+    except RecursionError:
+        return {}
+
+
+def _definitions(language: str, text: str) -> dict[str, str]:
+    match language:
+        case "python":
+            return python.definitions(text)
+        case "go":
+            return go.definitions(text)
+        case "rust":
+            return rust.definitions(text)
+        case "java":
+            return java.definitions(text)
+        case _:
+            return javascript.definitions(language, text)
 
 
 def of_file(file: ChangedFile, outlines: Outlines, elsewhere: Elsewhere) -> tuple[Weakening, ...]:
@@ -105,6 +144,8 @@ def of_file(file: ChangedFile, outlines: Outlines, elsewhere: Elsewhere) -> tupl
         return (Weakening(Sentence("This test file is deleted.")),)
     if is_test_name(file.path) and not is_test_name(file.new_path):
         new = EMPTY  # test runners look for names
+    if old.tests and not new.is_readable:
+        return (Weakening(Sentence("The tests of this file can no longer be read.")),)
     found = compare(old, new, elsewhere)
     if file.new is None and len(found) > 1:
         return (Weakening(Sentence("{0} tests are removed with this file.", len(found))),)

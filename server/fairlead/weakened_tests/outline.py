@@ -106,11 +106,12 @@ class Outline:
     """The other functions that tests may call, by name."""
     marks: Mapping[Mark, int] = field(default_factory=dict[Mark, int])
     """Those of all its tests."""
-    definitions: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The functions and classes, by name: the code without the name."""
+    is_readable: bool = True
+    """False: the text is no code of the language, is nested too deeply or too long."""
 
 
 EMPTY = Outline()
+UNREADABLE = Outline(is_readable=False)
 
 
 def by_name(tests: Iterable[Test]) -> dict[str, Test]:

@@ -44,6 +44,11 @@ def outline(text: str) -> Outline:
     return _Reader(Tree("go", text)).outline()
 
 
+def definitions(text: str) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name."""
+    return _Reader(Tree("go", text)).definitions()
+
+
 class _Reader:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -65,8 +70,10 @@ class _Reader:
             by_name(self._test(name, node) for name, node in tests.items()),
             by_name(helpers),
             marks,
-            {name: self._tree.code(node.child_by_field_name("body")) for name, node in self._functions.items()},
         )
+
+    def definitions(self) -> dict[str, str]:
+        return {name: self._tree.code(node.child_by_field_name("body")) for name, node in self._functions.items()}
 
     def _test(self, name: str, node: "Node") -> Test:
         body = node.child_by_field_name("body")

@@ -46,6 +46,11 @@ def outline(text: str) -> Outline:
     return _Reader(Tree("java", text)).outline()
 
 
+def definitions(text: str) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name."""
+    return _Reader(Tree("java", text)).definitions()
+
+
 class _Reader:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -56,10 +61,13 @@ class _Reader:
     def outline(self) -> Outline:
         tests = (self._test(node) for node in self._methods if self._is_test(node))
         helpers = (self._test(node) for node in self._by_name.values())
-        definitions = {self._name(node): self._tree.code(node.child_by_field_name("body")) for node in self._methods}
-        classes = (node for node in walk(self._tree.root) if node.type == "class_declaration")
-        definitions |= {self._name(node): self._tree.code(node.child_by_field_name("body")) for node in classes}
-        return Outline(by_name(tests), by_name(helpers), {}, definitions)
+        return Outline(by_name(tests), by_name(helpers))
+
+    def definitions(self) -> dict[str, str]:
+        classes = [node for node in walk(self._tree.root) if node.type == "class_declaration"]
+        return {
+            self._name(node): self._tree.code(node.child_by_field_name("body")) for node in (*self._methods, *classes)
+        }
 
     def _name(self, node: "Node") -> str:
         return self._tree.code(node.child_by_field_name("name"))

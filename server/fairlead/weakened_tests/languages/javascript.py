@@ -52,6 +52,11 @@ def outline(language: str, text: str) -> Outline:
     return _Reader(Tree(language, text)).outline()
 
 
+def definitions(language: str, text: str) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name."""
+    return _Reader(Tree(language, text)).definitions()
+
+
 class _Reader:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -70,8 +75,10 @@ class _Reader:
         marks: dict[Mark, int] = {}
         tests = list(self._tests(self._tree.root, (), {}, marks))
         helpers = (self._helper(name, function) for name, function in self._functions.items())
-        definitions = {name: self._tree.code(node.child_by_field_name("body")) for name, node in self._defined()}
-        return Outline(by_name(tests), by_name(helpers), marks, definitions)
+        return Outline(by_name(tests), by_name(helpers), marks)
+
+    def definitions(self) -> dict[str, str]:
+        return {name: self._tree.code(node.child_by_field_name("body")) for name, node in self._defined()}
 
     def _tests(
         self, node: "Node", groups: tuple[str, ...], marks: dict[Mark, int], outer: dict[Mark, int]

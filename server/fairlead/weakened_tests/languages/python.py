@@ -19,8 +19,8 @@ from fairlead.weakened_tests.languages.python_assertions import (
 )
 from fairlead.weakened_tests.outline import (
     ASSERTING,
-    EMPTY,
     MANY,
+    UNREADABLE,
     Assertion,
     Guard,
     Limit,
@@ -43,14 +43,27 @@ _TEST_BASE = re.compile(r"(^|\.)\w*Test(Case|s|Base)?\w*$")
 
 
 def outline(text: str) -> Outline:
-    """The outline of a text; empty if it is not Python."""
+    """The outline of a text."""
+    tree = _parsed(text)
+    try:
+        return _Reader(tree).outline() if tree is not None else UNREADABLE
+    except MemoryError:
+        return UNREADABLE
+
+
+def definitions(text: str) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name."""
+    tree = _parsed(text)
+    return dict(_definitions(tree)) if tree is not None else {}
+
+
+def _parsed(text: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-        return _Reader(tree).outline()
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return EMPTY
+            return ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError):
+        return None
 
 
 class _Reader:
@@ -75,7 +88,6 @@ class _Reader:
             by_name(tests),
             by_name(helpers),
             self._module_marks(),
-            dict(_definitions(self._tree)),
         )
 
     def _collect(self, body: Sequence[ast.stmt], classes: tuple[ast.ClassDef, ...], *, is_test_class: bool) -> None:

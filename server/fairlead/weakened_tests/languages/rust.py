@@ -28,6 +28,11 @@ def outline(text: str) -> Outline:
     return _Reader(Tree("rust", text)).outline()
 
 
+def definitions(text: str) -> dict[str, str]:
+    """The functions and classes of a text, by name: the code without the name."""
+    return _Reader(Tree("rust", text)).definitions()
+
+
 class _Reader:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -44,12 +49,11 @@ class _Reader:
         return Outline(
             by_name(test for name, test in found.items() if name in tests),
             by_name(test for name, test in found.items() if name not in tests and self._is_for_tests(name)),
-            {},
-            {
-                name.rpartition("::")[2]: self._tree.code(node.child_by_field_name("body"))
-                for name, (node, _) in self._functions.items()
-            },
         )
+
+    def definitions(self) -> dict[str, str]:
+        functions = ((name, node) for name, (node, _) in self._functions.items() if "test" not in name)
+        return {name.rpartition("::")[2]: self._tree.code(node.child_by_field_name("body")) for name, node in functions}
 
     def _collect(self, node: "Node", prefix: str = "") -> "Iterator[tuple[str, tuple[Node, list[Node]]]]":
         attributes: list[Node] = []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_BYTES = 500_000
-"""Longer texts are not read."""
+"""Longer texts are not read, to limit the time."""
 # Scanners of grammars have crashed on characters beyond ASCII (tree-sitter-bash issue 337), and letters are all that
 # matters about them here.
 _ASCII = bytes(range(128)) + b"x" * 128
