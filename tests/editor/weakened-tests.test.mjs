@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { edit, picture, runTask, useAgent } from "./agent.mjs";
+import { edit, picture, plan, runTask, useAgent } from "./agent.mjs";
 
 const VIEW = "Proposed Changes";
 const REASON = "test_total checks less: total([10, 20]) instead of total([10, 20]) == 30.";
@@ -24,6 +24,7 @@ const editorTest = useAgent(
   [
     {
       calls: [
+        plan(["Add the tax", "in_progress"]),
         edit("cart.py", "sum(prices)", "sum(prices) * 1.19"),
         weaker,
         edit(
@@ -33,6 +34,7 @@ const editorTest = useAgent(
         ),
       ],
     },
+    { calls: [plan(["Add the tax", "completed"])] },
     { text: "Proposed." },
     { calls: [weaker] },
     { text: "Proposed once more." },
@@ -57,6 +59,7 @@ editorTest("a weakened test has a row in a group of its own, and its lens says w
   assert.equal(group.icon, "beaker");
   const row = rows[rows.indexOf(group) + 1];
   assert.deepEqual([row.label, row.description], [REASON, "test_cart.py, Line 5"]);
+  await page.rows("Plan", (steps) => steps.some(({ description }) => description === "unverified · weakens tests"));
   await page.clickRow(VIEW, REASON);
   await page.lenses((lenses) => lenses.some((lens) => lens.includes(REASON)));
   await picture(page, "weakened-test");
