@@ -347,7 +347,7 @@ test("changes that weaken tests have a row each in a group at the top, besides t
   const rows = allRows(store.reviewable, relative);
   const [group, row] = rows;
   assert.deepEqual([group?.kind, group?.description], ["weakened", "1 change · not in Accept All"]);
-  assert.deepEqual([label(row), row?.description], ["test_a is skipped.", "問候.py, Line 2"]);
+  assert.deepEqual([label(row), row?.description], ["問候.py: Line 2", "test_a is skipped."]);
   assert.equal(row && parentRow(rows, row), group);
   const below = rows.find((other) => other.kind === "hunk" && !other.isWeakened && other.hunk.id === first.id);
   assert.match(below?.description ?? "", /^weakens a test · /);

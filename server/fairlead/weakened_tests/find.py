@@ -66,7 +66,8 @@ def find_weakenings(
 
 def elsewhere_in(files: Iterable[ChangedFile], outlines: Collection[Outlines]) -> Elsewhere:
     """What all files of a change say about the tests of each."""
-    products = (file for file in files if not is_test_name(file.path))
+    removes_tests = any(old.tests.keys() - new.tests.keys() for old, new in outlines)
+    products = [file for file in files if removes_tests and not is_test_name(file.path)]
     return Elsewhere(
         tuple(test for old, new in outlines for name, test in new.tests.items() if name not in old.tests),
         dict(chain.from_iterable(helper_counts(new).items() for _, new in outlines)),
@@ -118,6 +119,7 @@ def definitions(path: str, text: str | None) -> dict[str, str]:
         return {}
 
 
+@lru_cache(maxsize=256)  # most files stay the same while the agent changes another one
 def _definitions(language: str, text: str) -> dict[str, str]:
     match language:
         case "python":

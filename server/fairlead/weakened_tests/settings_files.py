@@ -78,6 +78,7 @@ _COMMANDS = re.compile(
     r"scripts\.[^.]+|(.*\.)?(run|script|scripts|before_script|after_script|commands?|bash|test_script|build_script|cmds?"
     r"|steps|inline|entry)"
 )
+_NEVER_VALUES = ("false", "never", "manual", "${{ false }}", "${{false}}")
 _NEVER = re.compile(r"(.*\.)?(if|when|condition|enabled)")
 
 
@@ -96,7 +97,7 @@ def compare_settings(path: str, old: str, new: str | None) -> list[Weakening]:
         return []  # it cannot be read, so whatever reads it fails
     found = _of_commands(_commands(before), _commands(after))
     if new is not None:
-        found += _of_values(before, after)
+        found += _of_values(before, after, is_yaml=path.lower().endswith((".yml", ".yaml")))
     return list(dict.fromkeys(found))
 
 
@@ -142,7 +143,7 @@ def _key(keys: Keys) -> str:
     return ".".join(keys)
 
 
-def _of_values(old: Sequence[Value], new: Sequence[Value]) -> Iterator[Weakening]:
+def _of_values(old: Sequence[Value], new: Sequence[Value], *, is_yaml: bool) -> Iterator[Weakening]:
     before, after = ({each.keys: each for each in values} for values in (old, new))
     parents = {each.keys[:depth] for each in old for depth in range(len(each.keys))}
     for keys, now in after.items():
@@ -152,6 +153,8 @@ def _of_values(old: Sequence[Value], new: Sequence[Value]) -> Iterator[Weakening
         if was is None and keys[:-1] not in parents:
             continue  # a new step or table
         yield from _of_value(_key(keys), was, now)
+        if is_yaml:
+            yield from _of_condition(_key(keys), now)
     for keys, was in before.items():
         key = _key(keys)
         if keys not in after and (_is_strict(key, was.value) or _has_minimum(key, was.value)):
@@ -179,8 +182,14 @@ def _of_value(key: str, was: Value | None, now: Value) -> Iterator[Weakening]:
         change = options_change(old if isinstance(old, str) else "", new)
         if change:
             yield Weakening(Sentence("The options of the tests are looser: {0}", change), places)
-    elif _NEVER.fullmatch(key) and (new is False or new in ("false", "never", "manual", "${{ false }}", "${{false}}")):
-        yield Weakening(Sentence("The setting {0} keeps a step from running: {1}", shown, _text(new)), places)
+
+
+def _of_condition(key: str, now: Value) -> Iterator[Weakening]:
+    """A condition of a workflow that is never true."""
+    value = now.value
+    if _NEVER.fullmatch(key) and (value is False or value in _NEVER_VALUES):
+        words = Sentence("The setting {0} keeps a step from running: {1}", _shown(key), _text(value))
+        yield Weakening(words, (line("new", now.line),))
 
 
 def _of_lists(old: Sequence[Value], new: Sequence[Value]) -> Iterator[Weakening]:

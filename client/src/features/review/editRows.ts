@@ -217,9 +217,8 @@ function weakenedRows(session: Session, relative: (uri: string) => string): Edit
         kind: "hunk" as const,
         ...common,
         hunk,
-        label: words(hunk.weakens).description,
-        tooltip: words(hunk.weakens).tooltip,
-        description: `${name}, ${hunkLabel(hunk)}`,
+        label: `${name}: ${hunkLabel(hunk)}`,
+        ...words(hunk.weakens),
       })),
     ];
   });

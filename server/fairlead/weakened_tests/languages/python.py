@@ -175,7 +175,7 @@ class _Reader:
 
     def _loop_cases(self, function: Function) -> tuple[tuple[str, ...], int]:
         for node in ast.walk(function):
-            if isinstance(node, ast.For) and (elements := self._elements(node.iter)) is not None:
+            if isinstance(node, ast.For) and _asserts(node) and (elements := self._elements(node.iter)) is not None:
                 return tuple(map(code_of, elements)), node.iter.lineno - 1
         return (), 0
 
@@ -352,6 +352,11 @@ def _is_fixture(function: Function) -> bool:
 def _is_of_file(node: ast.expr) -> bool:
     """Whether a function may be one of the file: it is called by its name, or as a method of the same object."""
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and last_name(node.value) in ("self", "cls"))
+
+
+def _asserts(node: ast.AST) -> bool:
+    calls = (last_name(each.func) for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Assert) for each in ast.walk(node)) or any(map(ASSERTING.fullmatch, calls))
 
 
 def _is_always(test: ast.expr) -> bool:
