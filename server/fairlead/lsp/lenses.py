@@ -144,9 +144,9 @@ def _in_proposed(session: Session, proposal: Proposal, item_id: str | None, *, w
         conflict = hunk_id in proposal.conflicts
         titles = CONFLICT_TITLES if conflict else (Title("Accept"), Title("Reject"))
         yield from _pair(session, line, {"uri": uri, "hunk": hunk_id}, titles, conflict=conflict)
+        yield from _reasons(session, proposal, hunk_id, line)
         if with_file and item_id is None and index == 0 and len(lines) > 1:
             yield from _pair(session, line, {"uri": uri}, FILE_TITLES, conflict=False)
-        yield from _reasons(session, proposal, hunk_id, line)
 
 
 def _last_line(text: str) -> int:

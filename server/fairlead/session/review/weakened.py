@@ -33,7 +33,7 @@ class WeakenedTests:
 
     def __init__(self) -> None:
         self._changes = Changeset()
-        self._decisions = DecisionLog()
+        self._decisions: DecisionLog = DecisionLog()
         self._roots: Roots | None = None
         self._found: Weakened = NOTHING_WEAKENED
 
