@@ -28,6 +28,7 @@ const hunk = (id: string, newStart: number, newLines = 1): Hunk => ({
   toolCallIds: [],
   state: "pending",
   conflict: null,
+  weakens: [],
 });
 
 const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdits => ({
@@ -44,6 +45,7 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
   additions: 0,
   deletions: 0,
   hunks,
+  weakens: [],
   problems: [],
 });
 

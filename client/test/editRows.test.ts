@@ -12,6 +12,7 @@ import {
   pendingFiles,
   positionText,
   ReviewProgress,
+  rowId,
   type EditRow,
 } from "../src/features/review/editRows";
 import { fingerprint } from "../src/ui/fingerprint";
@@ -330,4 +331,26 @@ test("a change's row counts the errors in its own new lines", () => {
     below.map((row) => `${label(row)}: ${row.description}`),
     ['Line 2: 1 error · +1 −1 · return "你好"', 'Line 6: 1 error · +1 −1 · return "👋 再見"'],
   );
+});
+
+test("changes that weaken tests have a row each in a group at the top, besides those below their files", () => {
+  const [session] = sessions("a");
+  const [file] = session?.edits?.files.filter(({ uri }) => relative(uri) === "src/問候.py") ?? [];
+  const [first] = file?.hunks ?? [];
+  assert.ok(session?.edits && file && first);
+  const weakens = [{ prefix: "", template: "{0} is skipped.", arguments: ["test_a"] }];
+  const weakened = { ...file, hunks: [{ ...first, weakens }, ...file.hunks.slice(1)] };
+  const files = session.edits.files.map((other) => (other === file ? weakened : other));
+  const store = new Store();
+  store.startRun("a", "Task a");
+  store.setEdits({ ...session.edits, files });
+  const rows = allRows(store.reviewable, relative);
+  const [group, row] = rows;
+  assert.deepEqual([group?.kind, group?.description], ["weakened", "1 change · not in Accept All"]);
+  assert.deepEqual([label(row), row?.description], ["問候.py: Line 2", "test_a is skipped."]);
+  assert.equal(row && parentRow(rows, row), group);
+  const below = rows.find((other) => other.kind === "hunk" && !other.isWeakened && other.hunk.id === first.id);
+  assert.match(below?.description ?? "", /^weakens a test · /);
+  assert.equal(below && label(parentRow(rows, below)), "src/問候.py");
+  assert.equal(new Set(rows.map(rowId)).size, rows.length);
 });

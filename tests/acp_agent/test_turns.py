@@ -353,3 +353,23 @@ async def test_a_question_leaves_the_title_of_its_call(agent: Open, workspace: P
         begun, *later = (each for each in client.updates() if "toolCallId" in each)
         assert begun["title"] == "`true`"
         assert [each["title"] for each in later if "title" in each] == ["`true`"]
+
+
+async def test_a_weakened_test_is_called_out_and_only_accepted_alone(agent: Open, workspace: Path) -> None:
+    """P22: the question says why. To accept all files leaves the test; to accept its file does not."""
+    test = workspace / "test_a.py"
+    test.write_text("def test_a():\n    assert f() == 1\n")
+    calls = [
+        {"write_file": {"path": "b.txt", "content": "b\n"}},
+        {"edit_file": {"path": "test_a.py", "old_text": "f() == 1", "new_text": "f()"}},
+    ]
+    reason = "test_a checks less: f() instead of f() == 1."
+    async with agent({"calls": calls}, {"text": "Done."}, {"text": "Again."}) as client:
+        session = await client.new(workspace)
+        client.permission = by_kind("allow_always")
+        await client.prompt(session, "Do it")
+        assert (workspace / "b.txt").exists() and test.read_text().endswith("== 1\n")
+        assert reason in str(client.calls())
+        client.permission = by_kind("allow_once")
+        await client.prompt(session, "/review")
+        assert test.read_text().endswith("f()\n")

@@ -28,6 +28,7 @@ def on_the_wire(base: str, proposed: str) -> list[states.HunkWire]:
             "toolCallIds": [],
             "state": "pending",
             "conflict": None,
+            "weakens": [],
         }
         for hunk in hunks(base, proposed)
     ]

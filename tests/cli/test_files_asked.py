@@ -52,3 +52,45 @@ def test_without_a_terminal_the_other_files_are_accepted(workspace: Path, record
     assert (workspace / "a.txt").exists() and not (workspace / "AGENTS.md").exists()
     assert "you did not confirm it. It is still proposed." in ended.out
     assert "Rejected: This run cannot ask the user." in ended.out.replace("\n", " ")
+
+
+REPLACED = {"edit_file": {"path": "test_a.py", "old_text": "f() == 1", "new_text": "f()"}}
+REASON = "test_a checks less: f() instead of f() == 1."
+
+
+@pytest.fixture
+def weaker(workspace: Path, record: Record) -> tuple[str | Path, ...]:
+    """The arguments of a run that weakens a test and writes another file."""
+    (workspace / "test_a.py").write_text("def test_a():\n    assert f() == 1\n")
+    replay = record({"calls": [PLAIN, REPLACED]}, {"text": "Done."})
+    return "run", "a task", "--workspace", workspace, "--replay", replay
+
+
+@pytest.mark.parametrize("options", [(), ("--accept-weakened-tests",)])
+def test_accept_all_leaves_a_weakened_test_unless_an_option_includes_it(
+    workspace: Path, weaker: tuple[str | Path, ...], options: tuple[str, ...]
+) -> None:
+    """P22: the output says why, and the exit code that not all is accepted."""
+    ended = run_plain(*weaker, "--accept", "all", *options)
+    assert ended.code == (0 if options else 1)
+    assert (workspace / "a.txt").exists()
+    assert (workspace / "test_a.py").read_text().endswith("f()\n" if options else "f() == 1\n")
+    assert REASON in ended.out and "test_a.py  modified  weakens tests  +1 -1" in ended.out
+    assert ("Weakens tests, so look at it: test_a.py" in ended.out) != bool(options)
+
+
+def test_the_option_for_weakened_tests_needs_accept_all(weaker: tuple[str | Path, ...]) -> None:
+    """P22: with another `--accept`, it would have no effect."""
+    ended = run_plain(*weaker, "--accept", "none", "--accept-weakened-tests")
+    assert (ended.code, ended.out) == (2, "") and "--accept-weakened-tests needs --accept all" in ended.err
+
+
+@terminals
+def test_all_the_rest_does_not_include_a_weakened_test(workspace: Path, weaker: tuple[str | Path, ...]) -> None:
+    """P22: after `a`, the user is still asked about it."""
+    with in_terminal(*weaker) as terminal:
+        terminal.answer("Accept a.txt?", "a")
+        terminal.until(REASON)
+        terminal.answer("Accept test_a.py?", "n")
+        assert terminal.end() == 0
+    assert (workspace / "a.txt").exists() and (workspace / "test_a.py").read_text().endswith("== 1\n")

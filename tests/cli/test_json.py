@@ -41,7 +41,15 @@ def test_the_example(hello: Path, example: Path, tmp_path: Path) -> None:
     assert start["folders"] == [hello.parent.as_uri()]
     assert [line["plan"] for line in run.of("plan")][-1]["completed"] == outcome["steps"]["completed"] == 5
     assert outcome["changes"] == [
-        {"uri": hello.as_uri(), "kind": "modify", "applied": 4, "rejected": 0, "refused": 0, "undecided": 0}
+        {
+            "uri": hello.as_uri(),
+            "kind": "modify",
+            "applied": 4,
+            "rejected": 0,
+            "refused": 0,
+            "undecided": 0,
+            "weakens": [],
+        }
     ]
     assert [(line["decision"], len(line["outcomes"])) for line in run.of("review")] == [("accept", 4)]
     assert run.of("edits")[-1]["edits"]["files"] == []

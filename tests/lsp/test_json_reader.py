@@ -77,7 +77,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     (
         RunChecksParams,
         {"sessionId": "a", "target": {"item": "1", "uri": "b"}},
-        "params.target must be one of {all: true}, {uri}, {uri, hunk}, {changes} and {item}",
+        "params.target must be one of {all: true}, {uri}, {uri, hunk}, {changes}, {item} and {weakenedTests: true}",
     ),
 ]
 

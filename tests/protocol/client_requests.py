@@ -385,6 +385,7 @@ TARGETS: dict[str, Json] = {
         ]
     },
     "item": {"item": "2"},
+    "weakened": {"weakenedTests": True},
 }
 
 

@@ -13,8 +13,10 @@ from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import CommandRun, Record
 from fairlead.plan.manager import PlanReminder
+from fairlead.sentences import Sentence
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged
 from fairlead.session.evidence.recorder import Inferred
+from fairlead.session.review.weakened import Weakened
 from protocol.examples import A_CHECK, A_PLAN_UPDATE, A_USAGE, SERVER_STATUSES, a_plan_state, a_smallest_set, proposals
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
@@ -29,6 +31,9 @@ def states() -> Iterator[Golden]:
     empty = PlanChanged(1, TodoManager().snapshot(), Record(), inferred)
     yield _published("plan.empty", empty)
     yield _published("edits", EditsChanged(5, changes, None, None))
+    first_hunk = next(iter(changes)).hunks[0].id
+    reasons: Weakened = {next(iter(changes)).path: {first_hunk: (Sentence("{0} is skipped.", "test_問候"),)}}
+    yield _published("edits.weakened", EditsChanged(5, changes, None, None, weakened=reasons))
     found = a_smallest_set()
     two = only(changes, [*found.needed, *found.not_needed])
     yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found))

@@ -109,9 +109,11 @@ async def test_the_server_reads_what_a_client_sends(made: dict[str, Golden]) -> 
         "file": Target((Change(str(folder / "src/問候.py")),)),
         "hunk": Target((Change(str(folder / "setup.cfg"), "02e3da028f848ad7"),)),
         "changes": Target(
-            (Change(str(folder / "setup.cfg"), "02e3da028f848ad7"), Change(str(folder / "docs/new file.md")))
+            (Change(str(folder / "setup.cfg"), "02e3da028f848ad7"), Change(str(folder / "docs/new file.md"))),
+            is_selection=True,
         ),
         "item": Target(item_id="2"),
+        "weakened": Target(weakened_tests=True),
     }
     assert {name: read_target(sent(f"edits.accept.params.{name}")["target"]) for name in TARGETS} == targets
     assert sent("edits.accept.params.all")["version"] == 5

@@ -25,7 +25,7 @@ from tools.stand_ins import ScriptedUser, direct_commands, own_checks
 PLAN = Page(ROOT / "docs" / "plan.md")
 FAULTS = Page(ROOT / "docs" / "faults.md")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-RULES = [f"P{n}" for n in (*range(1, 22), 24, 25)] + [f"L{n}" for n in range(1, 20)]
+RULES = [f"P{n}" for n in (*range(1, 23), 24, 25)] + [f"L{n}" for n in range(1, 20)]
 LISTED = r"\d+(?:(?:,? and |, | to )\d+)*"
 
 

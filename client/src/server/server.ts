@@ -31,7 +31,8 @@ import {
   type ClientNotifications,
   type ClientRequests,
 } from "./typedMessages";
-import { method, scheme, type AgentCapabilities, type Title } from "../wire/protocol";
+import { method, scheme, type AgentCapabilities } from "../wire/protocol";
+import type { Title } from "../wire/protocolStates";
 import { titleText, withTranslations } from "../state/serverTexts";
 import { configuredExtra, configuredProxy, savesAfterAccept, serverSettings } from "./settings";
 import { storageFolder } from "./storage";

@@ -1,7 +1,8 @@
 // What the server says, in the user's language: titles of CodeLenses and code actions, reasons, records. Pure.
 
 import * as l10n from "@vscode/l10n";
-import type { RunResult, Title } from "../wire/protocol";
+import type { RunResult } from "../wire/protocol";
+import type { Title } from "../wire/protocolStates";
 
 /** The translations are next to those of the client, by the English text. */
 export function titleText({ prefix, template, arguments: parts }: Title): string {

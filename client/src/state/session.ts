@@ -11,11 +11,10 @@ import type {
   Continuation,
   OpenedSession,
   RunError,
-  Title,
   RunResult,
   UsageEvent,
 } from "../wire/protocol";
-import type { Edits, Plan, PlanUpdate, SessionRow } from "../wire/protocolStates";
+import type { Edits, Plan, PlanUpdate, SessionRow, Title } from "../wire/protocolStates";
 import { recordText, titleText, translated, withTranslations } from "./serverTexts";
 
 /** One entry of the conversation. A changed entry is a new object, so that views see what has changed. */

@@ -1,7 +1,7 @@
 // The row of a step, which the plan and the conversation show, and texts about a plan. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Evidence, Plan, PlanItem } from "../wire/protocolStates";
+import type { Evidence, FileEdits, Plan, PlanItem } from "../wire/protocolStates";
 import { countText, costSummary } from "./format";
 import { errorCount } from "./problemTexts";
 import type { Appearance, Row } from "./row";
@@ -29,13 +29,14 @@ const ORANGE = { icon: "warning", color: "charts.orange" };
 export type Activity = "working" | "waiting" | "idle";
 
 /**
- * Returns the row of a step. `relative` converts a URI to a path for display. `laterChanges`: texts that say what later
- * changed the step's parts of files.
+ * Returns the row of a step. `relative` converts a URI to a path for display. `files`: what is proposed. `laterChanges`:
+ * texts that say what later changed the step's parts of files.
  */
 export function stepRow(
   item: PlanItem,
   activity: Activity,
   relative: (uri: string) => string,
+  files: readonly FileEdits[] = [],
   laterChanges: readonly string[] = [],
 ): PlanRow {
   const look = appearanceOf(item, activity);
@@ -45,10 +46,12 @@ export function stepRow(
     item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || look.word : "";
   const errors = errorCount(item.newErrors);
+  const weakened = weakensTests(item, files) ? t("weakens tests") : "";
   const lines = [
     item.content,
     capitalized(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
     errors ? t("Its proposed changes cause {0}.", errors) : "",
+    weakened ? t("Its proposed changes weaken tests, so what passes says less.") : "",
     changed,
     leftovers,
     item.check ? checkText(item.checkByUser, item.check) : "",
@@ -59,12 +62,20 @@ export function stepRow(
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: [errors, doing || look.note].filter(Boolean).join(" · "),
+    description: [errors, doing || look.note, weakened].filter(Boolean).join(" · "),
     tooltip: lines.filter(Boolean).join("\n"),
     ...(errors && item.status === "completed" ? RED : { icon: look.icon, color: look.color }),
-    screenReaderLabel: [item.content, look.word, errors, ...laterChanges].filter(Boolean).join(", "),
+    screenReaderLabel: [item.content, look.word, errors, weakened, ...laterChanges].filter(Boolean).join(", "),
   };
 }
+
+/** Whether changes of a step weaken tests (docs/plan.md, P22). */
+const weakensTests = ({ id }: PlanItem, files: readonly FileEdits[]): boolean =>
+  files.some(
+    ({ weakens, itemIds, hunks }) =>
+      (weakens.length > 0 && itemIds.includes(id)) ||
+      hunks.some((hunk) => hunk.weakens.length > 0 && hunk.itemId === id),
+  );
 
 /** Returns how many steps are completed, such as `2/5`; empty without a plan or if it has no steps. */
 export function planCount(plan: Plan | undefined): string {

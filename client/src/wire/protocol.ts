@@ -7,6 +7,7 @@ import type {
   PlanUpdate,
   Range,
   FileDiagnostics,
+  Title,
   CheckResult,
   ChangeId,
   SmallestSet,
@@ -140,16 +141,6 @@ export interface Usage {
   readonly outputTokens: number;
   /** US dollars; `null`: the model's price is unknown (`models/prices.json` in the server). */
   readonly costUsd: number | null;
-}
-
-/** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
-export interface Title {
-  /** The beginning, such as `Fairlead: `; may be empty. */
-  readonly prefix: string;
-  /** The rest in English, such as `Accept {0}`; empty: there is no more. */
-  readonly template: string;
-  /** What `{0}` and `{1}` stand for. */
-  readonly arguments: readonly string[];
 }
 
 /** Why a run failed, or why a model did not answer, and what can help. */
@@ -943,8 +934,16 @@ export interface ItemTarget {
   readonly item: string;
 }
 
-/** What a decision applies to. */
-export type Target = Everything | FileTarget | HunkTarget | SeveralChanges | ItemTarget;
+/** All changes with reasons in `weakens`, as one decision. */
+export interface WeakenedTestsTarget {
+  readonly weakenedTests: true;
+}
+
+/**
+ * What a decision applies to. An accept leaves the changes that weaken tests, unless it names one change, one file or
+ * these changes: their outcome is `failed`, with the reasons.
+ */
+export type Target = Everything | FileTarget | HunkTarget | SeveralChanges | ItemTarget | WeakenedTestsTarget;
 
 export interface DecideParams {
   readonly sessionId: string;

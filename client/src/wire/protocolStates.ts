@@ -187,6 +187,16 @@ export interface FileDiagnostics {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action. */
+export interface Title {
+  /** The beginning, such as `Fairlead: `; may be empty. */
+  readonly prefix: string;
+  /** The rest in English, such as `Accept {0}`; empty: there is no more. */
+  readonly template: string;
+  /** What `{0}` and `{1}` stand for. */
+  readonly arguments: readonly string[];
+}
+
 /** The three texts of a conflict. */
 export interface Conflict {
   /** The original lines that both sides changed. */
@@ -222,6 +232,11 @@ export interface Hunk {
   readonly state: "pending" | "conflict";
   /** Set exactly when `state` is `"conflict"`. */
   readonly conflict: Conflict | null;
+  /**
+   * Why it weakens tests ([plan.md](plan.md), P22), as sentences for the user. `[]`: it does not, or the user has
+   * edited it. An accept of everything leaves it.
+   */
+  readonly weakens: readonly Title[];
 }
 
 /** A plan item whose changes to a file were changed again. */
@@ -269,6 +284,8 @@ export interface FileEdits {
    * with more, the nearest ones are joined.
    */
   readonly hunks: readonly Hunk[];
+  /** Like that of a hunk, if it concerns the file as a whole. */
+  readonly weakens: readonly Title[];
   /**
    * The errors that the proposed text causes and that the file does not have without it, as far as a language server
    * has checked. Their ranges are in the proposed text.

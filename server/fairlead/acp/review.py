@@ -19,6 +19,7 @@ from fairlead.edits.selection import Change
 from fairlead.session.errors import RequestRefused, Stale
 from fairlead.session.review import decisions
 from fairlead.session.review.target import HunkOutcome, Target
+from fairlead.session.review.weakened import reasons_for
 from fairlead.session.session import Session
 from fairlead.workspace.protected import risk
 
@@ -28,6 +29,7 @@ MAX_TRIES = 3
 MAX_QUESTIONS = 20
 """If a turn has changed more files than this, there is one question about all of them."""
 MAX_LISTED = 100
+WEAKENS = ": weakens tests, so it is only accepted alone"
 MAX_NAMED = 10
 """How many files and reasons the outcome of a decision names."""
 LEFT = "{files} left to review. Write /review to decide, /accept or /reject for all of it."
@@ -91,7 +93,11 @@ class TurnReview:
         """Asks once about many files."""
         proposals = [each for path in paths if (each := self._session.files.proposal(path)) is not None]
         version = self._session.files.version
-        lines = [f"- {inline(self._name(each.target))} ({_counts(each)})" for each in proposals[:MAX_LISTED]]
+        weakened = self._session.weakened()
+        lines = [
+            f"- {inline(self._name(each.target))} ({_counts(each)})" + WEAKENS * (each.path in weakened)
+            for each in proposals[:MAX_LISTED]
+        ]
         more = len(proposals) - len(lines)
         lines += [f"- and {count_of(more, 'more file')}"] if more else []
         call = schema.ToolCallUpdate(
@@ -109,7 +115,7 @@ class TurnReview:
             Option(REJECT, f"Reject all {len(proposals)} files", "reject_always"),
         ]
         answer = await self._client.choose(self._session.id, call, options)
-        target = Target(tuple(Change(each.path) for each in proposals))
+        target = Target(tuple(Change(each.path) for each in proposals), is_selection=True)
         with contextlib.suppress(Stale):  # it is said, and the files stay undecided
             await self._decide(call, answer, target, target, version, overwrite=False)
         self.say_left()
@@ -143,7 +149,7 @@ class TurnReview:
     async def _ask_about_whole(self, proposal: Proposal) -> None:
         """Asks about a file."""
         version, name = self._session.files.version, inline(self._name(proposal.path))
-        diff, words = diff_of(proposal), in_words(proposal, self._session.roots)
+        diff, words = diff_of(proposal), self._with_reasons(in_words(proposal, self._session.roots), proposal, None)
         more, more_target = self._wider_target(proposal)
         options = [
             Option(LEAVE, "Decide later", "reject_once"),
@@ -185,6 +191,7 @@ class TurnReview:
         version, conflict = self._session.files.version, proposal.conflicts.get(hunk.id)
         diff = diff_of_hunks(proposal, [hunk.id])
         words = "You changed the same lines since they were proposed." if conflict is not None else ""
+        words = self._with_reasons(words, proposal, hunk.id)
         options = [
             Option(LEAVE, "Decide later", "reject_once"),
             Option(ACCEPT, "Replace mine" if conflict else "Accept", "allow_once"),
@@ -229,6 +236,11 @@ class TurnReview:
             return self._show(call, "failed", str(error))
         status, text = summarize_outcomes(outcomes)
         return self._show(call, status, text)
+
+    def _with_reasons(self, words: str, proposal: Proposal, hunk_id: str | None) -> str:
+        """The words, then why a change weakens tests."""
+        reasons = reasons_for(self._session.weakened(), proposal, hunk_id)
+        return "\n\n".join(filter(None, [words, *(f"⚠ {escape_invisible(reason)}" for reason in reasons)]))
 
     def _announce(
         self,

@@ -294,6 +294,11 @@ def _parser() -> argparse.ArgumentParser:
         "the rest (default: ask; none without a terminal)",
     )
     run.add_argument(
+        "--accept-weakened-tests",
+        action="store_true",
+        help="with --accept all: also apply the changes that weaken tests, which are left otherwise",
+    )
+    run.add_argument(
         "--check",
         metavar="COMMAND",
         action="append",
@@ -363,6 +368,8 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         fail("--base-url cannot be used with --replay, which uses no model")
     if given.replay and given.endpoint:
         fail("--endpoint cannot be used with --replay, which uses no model")
+    if given.accept_weakened_tests and given.accept != "all":
+        fail("--accept-weakened-tests needs --accept all")
     if given.accept == "ask" and not can_ask:
         fail("--accept ask needs a terminal without --json; use --accept all, checks or none")
     if given.record and given.resume and has_content(path_of(given.record)):
@@ -383,6 +390,7 @@ def _run_options(given: argparse.Namespace, *, can_ask: bool, fail: Callable[[st
         max_tokens=given.max_tokens,
         max_silence=given.max_silence,
         accept=given.accept,
+        accept_weakened_tests=given.accept_weakened_tests,
         recording=output_file(given.record, "recording", read_recording, fail),
         record=output_file(given.save_record, "record", load_record, fail),
         allow_commands=given.allow_commands,

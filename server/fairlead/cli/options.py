@@ -43,6 +43,8 @@ class RunOptions:
     """How long the model's server may send nothing, in seconds; 0: the default of Fairlead's server."""
     accept: Accept | None = None
     """None: `ask` in a terminal, else `none`."""
+    accept_weakened_tests: bool = False
+    """Whether `all` includes the changes that weaken tests (docs/plan.md P22)."""
     recording: Path | None = None
     """`--record`: where to write the conversation, for a replay (docs/replay.md)."""
     record: Path | None = None

@@ -15,6 +15,7 @@ from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.display import escape_to_one_line
+from fairlead.sentences import Sentence
 from fairlead.uris import file_path
 from fairlead.wire import protocol as wire
 from fairlead.wire import states
@@ -65,6 +66,8 @@ class FileReport:
 
     A file that is not decided on by hunk counts as one change.
     """
+    weakens: list[str] = field(default_factory=list[str])
+    """Why changes that are left weaken tests (docs/plan.md P22)."""
 
     @property
     def line(self) -> str:
@@ -103,12 +106,13 @@ class Review:
         self._shown: set[str] = set()
         self._set_edits(edits)
 
-    async def decide(self, accept: Accept | None, prove: Prove | None = None) -> None:
+    async def decide(self, accept: Accept | None, prove: Prove | None = None, *, weakened_tests: bool = False) -> None:
         """Shows each file and decides on it as `accept` says. `none` only shows the files; None does not even do that.
 
         Afterwards, `reports` is complete, even if this raises. Everything without a decision is undecided.
 
         Args:
+            weakened_tests: for `all`: whether it includes the changes that weaken tests.
             prove: for `checks`: returns the changes to accept; all others are rejected. None: decides on nothing.
 
         Raises:
@@ -121,14 +125,15 @@ class Review:
             elif accept is not None:
                 await self._show_new()
             if accept == "all":
-                await self._accept_all()
+                await self._accept_all(weakened_tests=weakened_tests)
             elif accept == "checks" and prove is not None:
                 await self._accept_proved(prove)
         except Quit:
             pass
         finally:
             for file in self._edits["files"]:
-                counts = self._reports[file["uri"]].counts
+                report = self._reports[file["uri"]]
+                counts, report.weakens = report.counts, reasons_in(file)
                 counts["undecided"] += max(0, _decision_count(file) - counts["refused"])
 
     @property
@@ -163,7 +168,8 @@ class Review:
                     if await self._send(wire.ACCEPT if yes else wire.REJECT, {"uri": uri}, replace_yours=yes):
                         break
                     continue
-                key = "y" if accept_rest else await self._question(f"Accept {self._name(uri)}?", options)
+                is_asked = not accept_rest or bool(reasons_in(file))  # a weakened test needs a look
+                key = await self._question(f"Accept {self._name(uri)}?", options) if is_asked else "y"
                 accept_rest = accept_rest or key == "a"
                 if await self._decide_on(uri, key, sides):
                     break
@@ -184,7 +190,7 @@ class Review:
         while (file := self._file(uri)) is not None and file["hunks"] and number > 0:
             hunk = file["hunks"][0]
             yours = _yours(hunk["conflict"]["current"]) if hunk["conflict"] is not None else []
-            self._print([Text(), *self._diff(sides, [hunk]), *yours])
+            self._print([Text(), *self._diff(sides, [hunk]), *self._reason_lines(hunk["weakens"]), *yours])
             question, options = f"Accept change {total - number + 1} of {total}?", HUNK_OPTIONS
             if hunk["conflict"] is not None:
                 question, options = CONFLICT.format(what="these lines"), CONFLICT_OPTIONS
@@ -199,9 +205,15 @@ class Review:
             sides = await self._sides(uri)
         return True
 
-    async def _accept_all(self) -> None:
+    async def _accept_all(self, *, weakened_tests: bool) -> None:
+        if weakened_tests and any(map(reasons_in, self._edits["files"])):
+            await self._accept_target({"weakenedTests": True})
+        if self._edits["files"]:
+            await self._accept_target({"all": True})
+
+    async def _accept_target(self, target: dict[str, Any]) -> None:
         for _ in range(MAX_TRIES):
-            if await self._send(wire.ACCEPT, {"all": True}):
+            if await self._send(wire.ACCEPT, target):
                 return
             await self._show_new()
 
@@ -276,6 +288,7 @@ class Review:
         kind = KINDS[file["kind"]] + (f" to {self._name(file['newUri'])}" if file["newUri"] else "")
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
         risk += "protected  " if file["protected"] else ""
+        risk += "weakens tests  " if reasons_in(file) else ""
         risk += f"permissions {file['mode']}  " if file["mode"] is not None else ""
         heading = Text.assemble(
             (self._name(file["uri"]), "bold"),
@@ -288,8 +301,14 @@ class Review:
         diff = self._diff(sides, file["hunks"]) or [Text(_note_without_diff(file), style="dim")]
         yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
         errors = [Text(self._problem(file, problem), style="red") for problem in file["problems"]]
-        self._print([Text(), heading, *diff, *errors, *(line for text in yours for line in _yours(text)), Text()])
+        weakens = self._reason_lines([*file["weakens"], *(why for hunk in file["hunks"] for why in hunk["weakens"])])
+        lines = [*diff, *weakens, *errors, *(line for text in yours for line in _yours(text))]
+        self._print([Text(), heading, *lines, Text()])
         return sides
+
+    def _reason_lines(self, reasons: Sequence[states.TitleWire]) -> list[Text]:
+        """Why changes weaken tests, a line for each."""
+        return [Text(f"{self._display.marks.failed} {clean(sentence_of(why))}", style="yellow") for why in reasons]
 
     def _problem(self, file: states.FileEditsWire, problem: states.DiagnosticWire) -> str:
         """A new error of the proposed text, on one line."""
@@ -325,6 +344,17 @@ class Review:
 
     def _print(self, lines: Sequence[Text]) -> None:
         self._display.show(lines)
+
+
+def sentence_of(words: states.TitleWire) -> str:
+    """A sentence of the wire in English."""
+    return words["prefix"] + Sentence(words["template"], *words["arguments"])
+
+
+def reasons_in(file: states.FileEditsWire) -> list[str]:
+    """Why changes of a file weaken tests."""
+    found = [*file["weakens"], *(why for hunk in file["hunks"] for why in hunk["weakens"])]
+    return list(dict.fromkeys(map(sentence_of, found)))
 
 
 def _decision_count(file: states.FileEditsWire) -> int:

@@ -294,7 +294,7 @@ class Run:
         accept: Accept | None = None
         try:
             accept = await self._choose_accept(len(edits["files"]))
-            await review.decide(accept, self._prove)
+            await review.decide(accept, self._prove, weakened_tests=self._options.accept_weakened_tests)
             if accept == "none" and self._options.has_checks:
                 await self._checks.run(self._session_id)
         finally:

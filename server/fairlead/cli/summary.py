@@ -156,6 +156,9 @@ def summary_lines(reports: Sequence[FileReport], accept: Accept, *, chosen: bool
         lines.append(Text("Nothing was changed.", style="bold"))
     if refused:
         lines.append(Text(f"Could not be applied: {', '.join(refused)}", style="bold red"))
+    weakened = [report.name for report in reports if report.weakens]
+    if weakened:
+        lines.append(Text(f"Weakens tests, so look at it: {', '.join(weakened)}", style="bold yellow"))
     if left:
         lines.append(Text(f"Not applied: {', '.join(left)}", style="yellow"))
     if accept == "none" and not chosen:

@@ -1,7 +1,8 @@
 """Converts proposed edits to wire shapes and to LSP's text edits. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import Any
 
 from fairlead.code.decode import Problem
@@ -9,10 +10,10 @@ from fairlead.display import escape_to_one_line
 from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
-from fairlead.lsp.convert import wire_phrase
+from fairlead.lsp.convert import wire_phrase, wire_sentence
 from fairlead.lsp.convert_checks import check_result, smallest_set
 from fairlead.positions import code_units
-from fairlead.sentences import phrases_of
+from fairlead.sentences import Sentence, phrases_of
 from fairlead.session.events import EditsChanged
 from fairlead.session.review.target import HunkOutcome
 from fairlead.text_lines import split_lines
@@ -23,6 +24,7 @@ from fairlead.workspace.paths import Roots
 from fairlead.workspace.protected import risk
 
 SNIPPET_LENGTH = 80
+NOT_WEAKENED: Mapping[str | None, tuple[Sentence, ...]] = MappingProxyType({})
 
 
 def _place(file: states.FileEditsWire) -> tuple[bool, str]:
@@ -48,9 +50,10 @@ def edits(
 
     def converted(proposal: Proposal) -> states.FileEditsWire:
         protected = proposal.path in state.protected
-        return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding)
+        weakened = state.weakened.get(proposal.path, {})
+        return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding, weakened)
 
-    inputs = roots, state.protected, errors, encoding
+    inputs = roots, state.protected, errors, encoding, state.weakened
     by_path = (cache or PerProposal()).of(state.changes, converted, *inputs)
     files = [by_path[path] for path in state.changes.in_first_order]
     return {
@@ -65,7 +68,12 @@ def edits(
 
 
 def file(
-    proposal: Proposal, roots: Roots, protected: bool, errors: Sequence[Problem] = (), encoding: str = "utf-16"
+    proposal: Proposal,
+    roots: Roots,
+    protected: bool,
+    errors: Sequence[Problem] = (),
+    encoding: str = "utf-16",
+    weakened: Mapping[str | None, tuple[Sentence, ...]] = NOT_WEAKENED,
 ) -> states.FileEditsWire:
     """The proposal for a file.
 
@@ -73,6 +81,7 @@ def file(
         protected: whether accepting it needs a separate confirmation.
         errors: the new errors of the proposed text.
         encoding: the position encoding, for the columns of these errors.
+        weakened: why its changes weaken tests, by the id of the hunk (None: the file as a whole).
     """
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
@@ -90,7 +99,8 @@ def file(
         "overtaken": [{"itemId": item_id, "byItemId": by} for item_id, by in proposal.overtaken.items()],
         "additions": sum(len(hunk.new) for hunk in found),
         "deletions": sum(len(hunk.old) for hunk in found),
-        "hunks": [_hunk(proposal, hunk) for hunk in found],
+        "hunks": [_hunk(proposal, hunk, weakened.get(hunk.id, ())) for hunk in found],
+        "weakens": list(map(wire_sentence, weakened.get(None, ()))),
         "problems": _problems(errors, proposal.proposed or "", encoding) if errors else [],
     }
 
@@ -113,7 +123,7 @@ def _problems(found: Sequence[Problem], text: str, encoding: str) -> list[states
     ]
 
 
-def _hunk(proposal: Proposal, hunk: Hunk) -> states.HunkWire:
+def _hunk(proposal: Proposal, hunk: Hunk, weakens: Sequence[Sentence]) -> states.HunkWire:
     origin = proposal.origin(hunk)
     conflict, position = proposal.conflicts.get(hunk.id), hunk.position
     return {
@@ -133,6 +143,7 @@ def _hunk(proposal: Proposal, hunk: Hunk) -> states.HunkWire:
             "current": None if proposal.current is None else conflict.current,
             "proposed": conflict.proposed,
         },
+        "weakens": list(map(wire_sentence, weakens)),
     }
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from fairlead.wire import protocol as wire
 log = logging.getLogger(__name__)
 
 Lens = dict[str, Any]
+OPEN_DIFF = Title("Open Diff")
 
 
 class Lenses:
@@ -62,7 +63,8 @@ class Lenses:
             except (WrongRequest, RequestRefused):
                 return []
             proposal = proposal_of(session, content.path)
-            return list(_in_proposed(session, proposal, content.item_id, with_file=self.has_diffs)) if proposal else []
+            found = _in_proposed(session, proposal, content.item_id, with_file=self.has_diffs) if proposal else ()
+            return self._supported(found)
         path = file_path(uri)
         if path is None:
             return []
@@ -71,6 +73,9 @@ class Lenses:
         for session in sessions:
             name = f"Fairlead ({shorten(session.title, 30)})" if len(sessions) > 1 else "Fairlead"
             lenses += _in_file(session, path, f"{name}: ")
+        return self._supported(lenses)
+
+    def _supported(self, lenses: Iterable[Lens]) -> list[Lens]:
         return [lens for lens in lenses if self.has_diffs or lens["command"]["command"] != wire.CLIENT_SHOW]
 
     def refresh(self) -> None:
@@ -103,6 +108,7 @@ def _in_file(session: Session, path: Path, prefix: str) -> Iterator[Lens]:
     if whole is not None:
         yield from _pair(session, 0, {"uri": uri}, whole, prefix, conflict=proposal.in_conflict)
         yield _show(session, 0, {"uri": uri})
+        yield from _reasons(session, proposal, None, 0)
         return
     last = _last_line(proposal.current or "")
     for hunk in proposal.hunks:
@@ -112,6 +118,7 @@ def _in_file(session: Session, path: Path, prefix: str) -> Iterator[Lens]:
         target = {"uri": uri, "hunk": hunk.id}
         yield from _pair(session, line, target, titles, prefix, conflict=conflict)
         yield _show(session, line, target)
+        yield from _reasons(session, proposal, hunk.id, line)
 
 
 def _in_proposed(session: Session, proposal: Proposal, item_id: str | None, *, with_file: bool) -> Iterator[Lens]:
@@ -125,6 +132,7 @@ def _in_proposed(session: Session, proposal: Proposal, item_id: str | None, *, w
     whole = whole_titles(session, proposal)
     if whole is not None:
         yield from _pair(session, 0, {"uri": uri}, whole, conflict=proposal.in_conflict)
+        yield from _reasons(session, proposal, None, 0)
         return
     if item_id is None:
         text, lines = proposal.proposed or "", {hunk.id: hunk.new_start for hunk in proposal.hunks}
@@ -136,6 +144,7 @@ def _in_proposed(session: Session, proposal: Proposal, item_id: str | None, *, w
         conflict = hunk_id in proposal.conflicts
         titles = CONFLICT_TITLES if conflict else (Title("Accept"), Title("Reject"))
         yield from _pair(session, line, {"uri": uri, "hunk": hunk_id}, titles, conflict=conflict)
+        yield from _reasons(session, proposal, hunk_id, line)
         if with_file and item_id is None and index == 0 and len(lines) > 1:
             yield from _pair(session, line, {"uri": uri}, FILE_TITLES, conflict=False)
 
@@ -160,10 +169,18 @@ def _pair(
     yield _lens(line, titles[1], reject)
 
 
-def _show(session: Session, line: int, target: dict[str, str]) -> Lens:
+def _reasons(session: Session, proposal: Proposal, hunk_id: str | None, line: int) -> Iterator[Lens]:
+    """The lenses that say why a change weakens tests. They open the diff."""
+    target = {"uri": uri_of(proposal)} if hunk_id is None else {"uri": uri_of(proposal), "hunk": hunk_id}
+    for reason in session.weakened().get(proposal.path, {}).get(hunk_id, ()):
+        title = Title(reason.template, reason.arguments, prefix="⚠ ")
+        yield _show(session, line, target, title)
+
+
+def _show(session: Session, line: int, target: dict[str, str], title: Title = OPEN_DIFF) -> Lens:
     """The lens that opens the diff."""
     params = {"sessionId": session.id, "target": target}
-    return _lens(line, Title("Open Diff"), {"command": wire.CLIENT_SHOW, "arguments": [params]})
+    return _lens(line, title, {"command": wire.CLIENT_SHOW, "arguments": [params]})
 
 
 def _lens(line: int, title: Title, command: Command) -> Lens:

@@ -29,10 +29,11 @@ def read_target(target: wire.Target) -> Target:
         return Target(item_id=target["item"])
     if "changes" in target:
         changes = enumerate(target["changes"])
-        return Target(tuple(_read_change(change, f"params.target.changes[{index}]") for index, change in changes))
+        read = tuple(_read_change(change, f"params.target.changes[{index}]") for index, change in changes)
+        return Target(read, is_selection=True)
     if "uri" in target:
         return Target((_read_change(target, "params.target"),))
-    return Target()
+    return Target(weakened_tests="weakenedTests" in target)
 
 
 def _read_change(change: ChangeIdWire | wire.FileTarget | wire.HunkTarget, where: str) -> Change:

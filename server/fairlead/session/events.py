@@ -12,6 +12,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import Support
+from fairlead.sentences import Sentence
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.tool_servers.status import ServerStatus
 
@@ -42,6 +43,10 @@ class EditsChanged:
     """The label of the decision that a redo would redo; None if there is none."""
     protected: frozenset[str] = frozenset()
     """The current paths of the proposals that need a separate confirmation."""
+    weakened: Mapping[str, Mapping[str | None, tuple[Sentence, ...]]] = field(
+        default_factory=dict[str, Mapping[str | None, tuple[Sentence, ...]]]
+    )
+    """Why changes weaken tests (P22), by the current path of the file, then by the id of the hunk (None: the file)."""
     checked: CheckFinished | None = None
     """The result of the checks of what was accepted (P18), until a file or a proposal changes.
 

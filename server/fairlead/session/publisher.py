@@ -10,6 +10,7 @@ from fairlead.plan.evidence import Record
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.outbox import Outbox
+from fairlead.session.review.weakened import Weakened
 from fairlead.session.store.writer import JournalWriter
 from fairlead.workspace.files import Files
 from fairlead.workspace.protected import Protections
@@ -49,6 +50,7 @@ class Publisher:
 
     Args:
         decisions: returns the session's decisions.
+        weakened: returns the changes that weaken tests.
         sink: gets the plan, the proposals and the events. Changed states come before the event that changed them.
     """
 
@@ -58,10 +60,12 @@ class Publisher:
         files: Files,
         evidence: SessionEvidence,
         decisions: Callable[[], DecisionLog],
+        weakened: Callable[[], Weakened],
         writer: JournalWriter,
         sink: Callable[[Sequence[SessionEvent]], None],
     ) -> None:
-        self._plan, self._files, self._evidence, self._decisions = plan, files, evidence, decisions
+        self._plan, self._files, self._evidence = plan, files, evidence
+        self._decisions, self._weakened = decisions, weakened
         self._writer, self._sink = writer, sink
         self.plan_version = 0
         """Increases with each change of the plan or its evidence."""
@@ -127,6 +131,7 @@ class Publisher:
             undo_label=done[-1].label if done else None,
             redo_label=undone[-1].label if undone else None,
             protected=frozenset(self.protected()),
+            weakened=self._weakened(),
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
             errors=evidence.problems.errors(),

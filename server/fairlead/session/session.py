@@ -41,6 +41,7 @@ from fairlead.session.model_selection import ModelSelection
 from fairlead.session.publisher import Publisher
 from fairlead.session.review.checks import UserChecks
 from fairlead.session.review.review import Review
+from fairlead.session.review.weakened import Weakened
 from fairlead.session.run.agent_builder import AgentBuilder
 from fairlead.session.run.agent_tools import AGENT_TOOLS
 from fairlead.session.run.called_tool import CallAnswer, CalledTool
@@ -192,7 +193,13 @@ class Session:
         """Set while an earlier state is restored; no run can start."""
         self.journal_writer = JournalWriter(journal, self.snapshot, context.now)
         self._publisher = Publisher(
-            self.plan, self.files, self.evidence, lambda: self.review.decisions, self.journal_writer, sink
+            self.plan,
+            self.files,
+            self.evidence,
+            lambda: self.review.decisions,
+            self.review.weakened,
+            self.journal_writer,
+            sink,
         )
         self._agent_builder = AgentBuilder(
             context=context,
@@ -623,6 +630,10 @@ class Session:
     def protected(self) -> Mapping[str, str]:
         """The proposals that need a separate confirmation: the reason for each, by its current path."""
         return self._publisher.protected()
+
+    def weakened(self) -> Weakened:
+        """The changes that weaken tests, and why."""
+        return self.review.weakened()
 
     async def observe(self, paths: Collection[Path]) -> None:
         """Reads files that may have changed. Publishes once, because thousands may change at the same time.

@@ -46,15 +46,17 @@ class Checks:
         still_passes: Callable[[str], Awaitable[bool]],
         without_seconds: float,
         after: Callable[[PlanItem, Sequence[Checked]], Awaitable[Checked | None]] = no_more,
+        note: Callable[[PlanItem], str] = lambda _: "",
     ) -> None:
         """
         Args:
             general: returns the commands that check an item in addition to its own check.
             still_passes: returns whether the last run of a command passed, on the files as they are now.
             without_seconds: a sandboxed check that passes in less time also runs without the proposals.
+            note: what the model must know about an item when it completes it, besides the results; empty: nothing.
             after: called with the results of an item. Returns one more, if there is one.
         """
-        self._after = after
+        self._after, self._note = after, note
         self._files, self._commands, self._queue = files, commands, queue
         self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
         self._tried_without: set[str] = set()
@@ -80,7 +82,8 @@ class Checks:
                 break
         call.progress = "Cancelled after the checks ran. The plan was not changed."
         last = await self._after(item, results)
-        return results if last is None else [*results, last]
+        note = self._note(item)
+        return [*results, *([last] if last is not None else []), *([Checked(True, note)] if note else [])]
 
     async def run_command(self, command: str, call: RunningCall) -> Checked:
         """Runs a command as a check, which belongs to the item in progress, even if it has passed on the same files."""

@@ -379,8 +379,16 @@ class ItemTarget(TypedDict):
     item: str
 
 
-Target = Everything | FileTarget | HunkTarget | SeveralChanges | ItemTarget
-"""What a decision applies to."""
+class WeakenedTestsTarget(TypedDict):
+    """All changes with reasons in `weakens`, as one decision."""
+
+    weakenedTests: Literal[True]
+
+
+Target = Everything | FileTarget | HunkTarget | SeveralChanges | ItemTarget | WeakenedTestsTarget
+"""What a decision applies to. An accept leaves the changes that weaken tests, unless it names one change, one file or
+these changes: their outcome is `failed`, with the reasons.
+"""
 
 
 class DecideParams(TypedDict):

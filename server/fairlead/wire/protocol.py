@@ -13,6 +13,7 @@ from fairlead.wire.states import (
     EditsWire,
     FileDiagnosticsWire,
     PlanWire,
+    TitleWire,
 )
 
 VERSION = 1
@@ -176,17 +177,6 @@ class UsageWire(TypedDict):
     """Of an answer that broke or was stopped: an estimate from the received text, at four bytes per token."""
     costUsd: float | None
     """US dollars; `null`: the model's price is unknown (`models/prices.json` in the server)."""
-
-
-class TitleWire(TypedDict):
-    """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
-
-    prefix: str
-    """The beginning, such as `Fairlead: `; may be empty."""
-    template: str
-    """The rest in English, such as `Accept {0}`; empty: there is no more."""
-    arguments: list[str]
-    """What `{0}` and `{1}` stand for."""
 
 
 class RunErrorWire(TypedDict):

@@ -114,6 +114,9 @@ class ReviewedFileWire(TypedDict):
     refused: int
     """They were accepted, but could not be applied."""
     undecided: int
+    weakens: list[str]
+    """Why changes that are left weaken tests (docs/plan.md, P22). `--accept all` and `checks` leave them, as `refused`.
+    """
 
 
 class OutcomeLine(TypedDict):

@@ -198,6 +198,17 @@ class FileDiagnosticsWire(TypedDict):
     diagnostics: list[DiagnosticWire]
 
 
+class TitleWire(TypedDict):
+    """A title or a sentence in parts, for a client that shows another language; the `data` of a code lens or action."""
+
+    prefix: str
+    """The beginning, such as `Fairlead: `; may be empty."""
+    template: str
+    """The rest in English, such as `Accept {0}`; empty: there is no more."""
+    arguments: list[str]
+    """What `{0}` and `{1}` stand for."""
+
+
 class ConflictWire(TypedDict):
     """The three texts of a conflict."""
 
@@ -234,6 +245,10 @@ class HunkWire(TypedDict):
     state: Literal["pending", "conflict"]
     conflict: ConflictWire | None
     """Set exactly when `state` is `"conflict"`."""
+    weakens: list[TitleWire]
+    """Why it weakens tests ([plan.md](plan.md), P22), as sentences for the user. `[]`: it does not, or the user has
+    edited it. An accept of everything leaves it.
+    """
 
 
 class OvertakenWire(TypedDict):
@@ -280,6 +295,8 @@ class FileEditsWire(TypedDict):
     """The undecided hunks; `[]` for an empty new file and for a rename without other changes. At most 5,000: in a file
     with more, the nearest ones are joined.
     """
+    weakens: list[TitleWire]
+    """Like that of a hunk, if it concerns the file as a whole."""
     problems: list[DiagnosticWire]
     """The errors that the proposed text causes and that the file does not have without it, as far as a language server
     has checked. Their ranges are in the proposed text.

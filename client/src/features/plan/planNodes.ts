@@ -141,7 +141,9 @@ export function topNodes(session: Session, relative: (uri: string) => string, us
     kind: "item",
     sessionId: session.id,
     item,
-    row: stepRow(item, activity, relative, [...new Set(files.flatMap((file) => laterChanges(session, file, item.id)))]),
+    row: stepRow(item, activity, relative, files, [
+      ...new Set(files.flatMap((file) => laterChanges(session, file, item.id))),
+    ]),
     reviewable: pending.has(item.id),
     revision: plan.revision,
     running: session.commands.filter(({ itemId }) => itemId === item.id),

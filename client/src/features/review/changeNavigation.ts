@@ -2,7 +2,7 @@
 // line. Pure.
 
 import type { ChangeInFile, Target } from "../../wire/protocol";
-import type { FileEdits, Hunk } from "../../wire/protocolStates";
+import type { FileEdits, Hunk, Title } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 
 export interface ChangeLocation {
@@ -95,6 +95,7 @@ export function isInTarget(sessionId: string, target: Target, location: ChangeLo
   if ("item" in target)
     return location.hunk ? location.hunk.itemId === target.item : location.file.itemIds.includes(target.item);
   if ("all" in target) return true;
+  if ("weakenedTests" in target) return weakens(location.file, location.hunk);
   if ("changes" in target)
     return target.changes.some(
       ({ uri, hunk }) => uri === location.file.uri && (hunk === null || !location.hunk || hunk === location.hunk.id),
@@ -103,6 +104,13 @@ export function isInTarget(sessionId: string, target: Target, location: ChangeLo
     target.uri === location.file.uri && (!("hunk" in target) || !location.hunk || target.hunk === location.hunk.id)
   );
 }
+
+/** Whether a change weakens tests, or, without one, the file or any of its changes (docs/plan.md, P22). */
+export const weakens = (file: FileEdits, hunk?: Hunk): boolean => reasonsOf(file, hunk).length > 0;
+
+/** Why a change weakens tests, or, without one, the file and all of its changes. */
+export const reasonsOf = (file: FileEdits, hunk?: Hunk): readonly Title[] =>
+  hunk ? hunk.weakens : [...file.weakens, ...file.hunks.flatMap((one) => one.weakens)];
 
 /** Whether two locations belong to the same change, even if it has moved. */
 export const isSameChange = (one: ChangeLocation, other: ChangeLocation): boolean =>

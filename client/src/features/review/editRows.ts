@@ -4,9 +4,10 @@
 import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
-import { isDecidedAsWhole, isDeletedByUser, type ChangeLocation } from "./changeNavigation";
-import type { CheckResult, FileEdits, Hunk, SmallestSet } from "../../wire/protocolStates";
+import { isDecidedAsWhole, isDeletedByUser, weakens, type ChangeLocation } from "./changeNavigation";
+import type { CheckResult, FileEdits, Hunk, SmallestSet, Title } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
+import { titleText } from "../../state/serverTexts";
 import { capitalized, plainMessage } from "../../ui/text";
 import { errorCount, problemLines, problemsIn } from "../../ui/problemTexts";
 
@@ -32,7 +33,17 @@ export type EditRow =
       readonly uris: readonly string[];
     }
   | {
+      /** The changes that weaken tests, which are also below their files. */
+      readonly kind: "weakened";
+      readonly sessionId: string;
+      readonly label: string;
+      readonly description: string;
+      readonly tooltip: string;
+    }
+  | {
       readonly kind: "file";
+      /** Whether it is the row below `weakened`. */
+      readonly isWeakened?: boolean;
       readonly sessionId: string;
       readonly file: FileEdits;
       readonly description: string;
@@ -40,6 +51,8 @@ export type EditRow =
     }
   | {
       readonly kind: "hunk";
+      /** As for a file. */
+      readonly isWeakened?: boolean;
       readonly sessionId: string;
       readonly file: FileEdits;
       readonly hunk: Hunk;
@@ -88,7 +101,7 @@ export function neighborRow(rows: readonly EditRow[], removed: EditRow): EditRow
 
 function isDescendant(row: EditRow, other: EditRow): boolean {
   if (other.kind !== "folder") return rowId(row).startsWith(`${rowId(other)} `);
-  return "file" in row && row.sessionId === other.sessionId && other.uris.includes(row.file.uri);
+  return "file" in row && !row.isWeakened && row.sessionId === other.sessionId && other.uris.includes(row.file.uri);
 }
 
 /** The id of a row, which stays the same when the tree is refreshed. */
@@ -100,10 +113,12 @@ export function rowId(row: EditRow): string {
       return row.sessionId;
     case "folder":
       return `${row.sessionId} folder ${row.label}`;
+    case "weakened":
+      return `${row.sessionId} weakened`;
     case "file":
-      return `${row.sessionId} ${row.file.uri}`;
+      return `${row.sessionId}${row.isWeakened ? " weakened" : ""} ${row.file.uri}`;
     case "hunk":
-      return `${row.sessionId} ${row.file.uri} ${row.hunk.id}`;
+      return `${row.sessionId}${row.isWeakened ? " weakened" : ""} ${row.file.uri} ${row.hunk.id}`;
   }
 }
 
@@ -145,12 +160,16 @@ export function childRows(
     const session = sessions.find((other) => other.id === parent.sessionId);
     return session ? sessionRows(session, relative, hasFolders) : [];
   }
+  if (parent.kind === "weakened") {
+    const session = sessions.find((other) => other.id === parent.sessionId);
+    return session ? weakenedRows(session, relative) : [];
+  }
   if (parent.kind === "folder") {
     const session = sessions.find((other) => other.id === parent.sessionId);
     const files = session?.edits?.files.filter(({ uri }) => parent.uris.includes(uri)) ?? [];
     return session ? files.map((file) => fileRow(session, file, relative, parent.label)) : [];
   }
-  if (parent.kind !== "file" || isDecidedAsWhole(parent.file)) return [];
+  if (parent.kind !== "file" || parent.isWeakened || isDecidedAsWhole(parent.file)) return [];
   const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
   return hunkRows(parent.sessionId, parent.file, smallest);
 }
@@ -159,8 +178,55 @@ function sessionRows(session: Session, relative: (uri: string) => string, hasFol
   const checked = session.edits?.checked;
   const files = session.edits?.files ?? [];
   const rows = hasFolders ? folderRows(session, relative) : files.map((file) => fileRow(session, file, relative));
-  return [...(checked ? [checkRow(session.id, checked)] : []), ...rows];
+  return [...(checked ? [checkRow(session.id, checked)] : []), ...weakenedGroup(session), ...rows];
 }
+
+/** The row of the changes that weaken tests, if there are any. */
+function weakenedGroup(session: Session): EditRow[] {
+  const count = (session.edits?.files ?? []).reduce(
+    (sum, file) => sum + file.hunks.filter((hunk) => weakens(file, hunk)).length + (file.weakens.length > 0 ? 1 : 0),
+    0,
+  );
+  if (count === 0) return [];
+  return [
+    {
+      kind: "weakened",
+      sessionId: session.id,
+      label: t("Weakened Tests"),
+      description: `${countText(count, "change")} · ${t("not in Accept All")}`,
+      tooltip: t("These changes make tests check less. Accept All leaves them, so that you look at each."),
+    },
+  ];
+}
+
+/** The files and changes that weaken tests, each with the first reason. */
+function weakenedRows(session: Session, relative: (uri: string) => string): EditRow[] {
+  return (session.edits?.files ?? []).flatMap((file): EditRow[] => {
+    const name = relative(file.uri).split("/").at(-1) ?? "";
+    const words = (reasons: readonly Title[]): Pick<EditRow & { kind: "file" }, "description" | "tooltip"> => ({
+      description: plainMessage(reasons.slice(0, 1).map(titleText).join("")),
+      tooltip: [relative(file.uri), ...weakenedLines(reasons)].join("\n"),
+    });
+    const [common, marked] = [
+      { sessionId: session.id, file, isWeakened: true },
+      file.hunks.filter((one) => weakens(file, one)),
+    ];
+    return [
+      ...(file.weakens.length > 0 ? [{ kind: "file" as const, ...common, ...words(file.weakens) }] : []),
+      ...marked.map((hunk) => ({
+        kind: "hunk" as const,
+        ...common,
+        hunk,
+        label: `${name}: ${hunkLabel(hunk)}`,
+        ...words(hunk.weakens),
+      })),
+    ];
+  });
+}
+
+/** Why a change weakens tests, a line for each reason. */
+const weakenedLines = (reasons: readonly Title[]): string[] =>
+  reasons.map((reason) => t("Weakens a test: {0}", plainMessage(titleText(reason))));
 
 /** Rows of folders, and of files without one. The files are sorted by folder. */
 function folderRows(session: Session, relative: (uri: string) => string): EditRow[] {
@@ -200,6 +266,7 @@ function fileRow(session: Session, file: FileEdits, relative: (uri: string) => s
   const marks = [
     refusal === undefined ? "" : t("not accepted"),
     errorCount(file.problems.length),
+    weakens(file) ? t("weakens tests") : "",
     risk?.mark,
     file.protected ? t("protected") : "",
     conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
@@ -213,6 +280,7 @@ function fileRow(session: Session, file: FileEdits, relative: (uri: string) => s
       ? t("Not text, or text in another encoding. Accept or reject it as a whole.")
       : `${countText(file.hunks.length, "change")}, ${size}`,
     refusal === undefined ? "" : t("Not accepted: {0}", refusal),
+    ...weakenedLines(file.weakens),
     risk?.why,
     file.protected ? PROTECTED : "",
     conflict
@@ -268,6 +336,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       hunk.snippet,
       conflict ? t("You changed these lines too. Open it to see both.") : "",
       mark?.sentence,
+      ...weakenedLines(hunk.weakens),
       ...problemLines(problems),
     ];
     return {
@@ -279,6 +348,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       description: [
         mark?.words,
         errorCount(problems.length),
+        weakens(file, hunk) ? t("weakens a test") : "",
         conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
         hunk.snippet,

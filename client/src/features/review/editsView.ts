@@ -26,6 +26,7 @@ import { rowUri, StoreTree } from "../../ui/tree";
 const PROTECTED = new vscode.ThemeIcon("lock", new vscode.ThemeColor("charts.yellow"));
 const PASSED = new vscode.ThemeIcon("pass", new vscode.ThemeColor("charts.green"));
 const FAILED = new vscode.ThemeIcon("error", new vscode.ThemeColor("charts.red"));
+const WEAKENED = new vscode.ThemeIcon("beaker", new vscode.ThemeColor("charts.orange"));
 const CONFLICT = new vscode.ThemeIcon("warning", new vscode.ThemeColor("charts.orange"));
 
 /** In a list of more files than this, files are below their folders, and collapsed at first. */
@@ -58,11 +59,14 @@ export class EditsView extends StoreTree<EditRow> {
         break;
       case "session":
         break;
+      case "weakened":
+        item.iconPath = WEAKENED;
+        break;
       case "folder":
         item.iconPath = vscode.ThemeIcon.Folder;
         break;
       case "file":
-        item.resourceUri = rowUri(row.sessionId, row.file.uri);
+        if (!row.isWeakened) item.resourceUri = rowUri(row.sessionId, row.file.uri);
         item.iconPath = fileIcon(row.file);
         item.command = openCommand(row);
         break;
@@ -163,6 +167,8 @@ function textsOf(row: EditRow): RowTexts {
       const screenReaderLabel = t("Proposed in the session {0}, {1}", row.label, description);
       return { ...row, tooltip: `${row.label}\n${description}`, screenReaderLabel };
     }
+    case "weakened":
+      return { ...row, screenReaderLabel: `${row.label}, ${row.description}` };
     case "folder":
       return {
         ...row,
@@ -181,8 +187,8 @@ function textsOf(row: EditRow): RowTexts {
 
 function collapsibleState(row: EditRow, isLong: boolean): vscode.TreeItemCollapsibleState {
   const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-  if (row.kind === "session" || row.kind === "folder") return Expanded;
-  if (row.kind !== "file" || isDecidedAsWhole(row.file)) return None;
+  if (row.kind === "session" || row.kind === "folder" || row.kind === "weakened") return Expanded;
+  if (row.kind !== "file" || row.isWeakened || isDecidedAsWhole(row.file)) return None;
   return isLong ? Collapsed : Expanded;
 }
 
@@ -199,6 +205,7 @@ function contextValue(row: EditRow): string {
 
 function fileIcon(file: FileEdits): vscode.ThemeIcon {
   if (file.state === "conflict") return CONFLICT;
+  if (file.weakens.length > 0) return WEAKENED;
   if (file.protected) return PROTECTED;
   if (!file.risk) return vscode.ThemeIcon.File;
   const { icon, color } = RISKS[file.risk];
@@ -207,6 +214,7 @@ function fileIcon(file: FileEdits): vscode.ThemeIcon {
 
 function hunkIcon(hunk: Hunk): vscode.ThemeIcon {
   if (hunk.state === "conflict") return CONFLICT;
+  if (hunk.weakens.length > 0) return WEAKENED;
   return new vscode.ThemeIcon(
     hunk.oldLines === 0 ? "diff-added" : hunk.newLines === 0 ? "diff-removed" : "diff-modified",
   );

@@ -3,7 +3,7 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { stepCount, type DecisionSteps, type Direction } from "../../state/decisions";
-import { isAllInConflict, isDecidedAsWhole, isDeletedByUser } from "./changeNavigation";
+import { isAllInConflict, isDecidedAsWhole, isDeletedByUser, weakens } from "./changeNavigation";
 import type { CheckRow, EditRow } from "./editRows";
 import { relative } from "../../ui/folders";
 import {
@@ -239,6 +239,19 @@ export class Review {
     const refused = failuresIn(result);
     const files = new Set(result.outcomes.map(({ uri }) => uri));
     const [first] = refused;
+    if (first && refused.every((one) => this.isWeakened(sessionId, one))) {
+      const names = new Set(refused.map(({ uri }) => relative(uri).split("/").at(-1) ?? ""));
+      const message =
+        refused.length === 1
+          ? t("1 change weakens a test and was not accepted. Look at it in {0}.", [...names].join(", "))
+          : t(
+              "{0} changes weaken tests and were not accepted. Look at them in {1}.",
+              refused.length,
+              [...names].join(", "),
+            );
+      await this.offerToShow(sessionId, first, message);
+      return;
+    }
     if (!first || files.size < 2) {
       showFailures(result);
       return;
@@ -249,8 +262,21 @@ export class Review {
       return { name: relative(uri).split("/").at(-1) ?? "", message: outcome === "conflict" ? reason : message };
     });
     const accepted = files.size - new Set(refused.map(({ uri }) => uri)).size;
+    await this.offerToShow(sessionId, first, acceptSummary(accepted, failed));
+  }
+
+  /** Whether a change was not accepted because it weakens a test. */
+  private isWeakened(sessionId: string, { uri, hunk, outcome }: Outcome): boolean {
+    const file = fileOf(this.store.get(sessionId), vscode.Uri.parse(uri).path);
+    if (!file || outcome !== "failed") return false;
+    const changed = file.hunks.find(({ id }) => id === hunk);
+    return weakens(file, changed);
+  }
+
+  /** Shows a warning with a button that opens a change that was not accepted. */
+  private async offerToShow(sessionId: string, first: Outcome, message: string): Promise<void> {
     const show = t("Show");
-    if ((await showWarning(acceptSummary(accepted, failed), show)) !== show) return;
+    if ((await showWarning(message, show)) !== show) return;
     const target = first.hunk === null ? { uri: first.uri } : { uri: first.uri, hunk: first.hunk };
     await vscode.commands.executeCommand("fairlead.showChange", { sessionId, target });
   }
@@ -327,6 +353,8 @@ export function targetOf(row: Exclude<EditRow, CheckRow>): Target {
   switch (row.kind) {
     case "session":
       return { all: true };
+    case "weakened":
+      return { weakenedTests: true };
     case "folder":
       return { changes: row.uris.map((uri) => ({ uri, hunk: null })) };
     case "file":
@@ -340,6 +368,7 @@ function isFileInTarget(target: Target, file: FileEdits): boolean {
   const path = vscode.Uri.parse(file.uri).path;
   if ("uri" in target) return vscode.Uri.parse(target.uri).path === path;
   if ("changes" in target) return target.changes.some(({ uri }) => vscode.Uri.parse(uri).path === path);
+  if ("weakenedTests" in target) return weakens(file);
   return "all" in target || file.itemIds.includes(target.item);
 }
 

@@ -132,4 +132,5 @@ def _reviewed(report: FileReport) -> ReviewedFileWire:
         "rejected": counts["rejected"],
         "refused": counts["refused"],
         "undecided": counts["undecided"],
+        "weakens": report.weakens,
     }

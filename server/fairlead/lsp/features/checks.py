@@ -9,6 +9,7 @@ from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.checks import run_checks
 from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
+from fairlead.session.review.weakened import named
 from fairlead.session.session import Session
 from fairlead.session.together.race import judge
 from fairlead.session.together.standings import rank
@@ -65,7 +66,9 @@ def _chosen(session: Session, params: RunChecksParams) -> list[Change] | None:
         raise WrongRequest("params.base and params.target cannot be combined")
     if target is None:
         return [] if base else None
-    selections, missing = resolve_target(session.files, session_target(session, target), None)
+    selections, missing = resolve_target(
+        session.files, named(session_target(session, target), session.weakened()), None
+    )
     if missing:
         raise RequestRefused(missing[0].message)
     chosen: list[Change] = []

@@ -51,7 +51,7 @@ def session_target(session: Session, given: TargetWire) -> Target:
     if target.changes is None:
         return target
     changes = [replace(change, path=str(resolved(session, Path(change.path)))) for change in target.changes]
-    return Target(tuple(changes))
+    return replace(target, changes=tuple(changes))
 
 
 def resolved(session: Session, path: Path) -> Path:

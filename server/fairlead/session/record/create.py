@@ -53,6 +53,7 @@ class _Creator:
             session.roots,
             session.evidence.support_by_item,
         )
+        self._weakened = session.weakened()
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         # the folder of a file that the session knows may have been removed from the workspace
@@ -132,7 +133,16 @@ class _Creator:
             if not self._roots.contains(Path(outcome.path)):
                 continue
             new_path = self._name(outcome.new_path) if outcome.new_path is not None else None
-            yield Change(self._name(outcome.path), new_path, outcome.item_id, outcome.outcome, outcome.hunk)
+            key = outcome.hunk.id if outcome.hunk is not None else None
+            weakens = self._weakened.get(outcome.path, {}).get(key, ()) if outcome.outcome == "review" else ()
+            yield Change(
+                self._name(outcome.path),
+                new_path,
+                outcome.item_id,
+                outcome.outcome,
+                outcome.hunk,
+                tuple(map(str, weakens)),
+            )
 
     def _verifications(self) -> Iterator[Verification]:
         """For each verifying command, its last run that was not stopped; in the order of these runs."""

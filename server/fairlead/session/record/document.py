@@ -192,6 +192,8 @@ class Change:
     decision: ReviewStatus
     hunk: HunkPosition | None
     """None: the change is not in lines, such as a creation, a deletion, a move or a change to a binary file."""
+    weakens: tuple[str, ...] = ()
+    """Why it weakens tests (docs/plan.md P22), if the user has not decided on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from fairlead.session.review.target import (
     resolve_target,
     target_paths,
 )
+from fairlead.session.review.weakened import is_look, leave_weakened, named
 from fairlead.workspace.editor import FileEdit
 from fairlead.workspace.emptied_folders import remove_emptied_folders
 from fairlead.workspace.errors import WorkspaceError
@@ -63,6 +64,8 @@ async def accept(
 ) -> list[HunkOutcome]:
     """Applies the selected changes to the user's files. A change is accepted only if the file contains it afterwards.
 
+    Changes that weaken tests are left, unless the user names one change, one file or these changes (P22).
+
     Protected files come last: after the other files are done, the user is asked about each protected file, and then
     the confirmed ones are accepted.
 
@@ -80,7 +83,10 @@ async def accept(
         await asyncio.to_thread(ask_git_in, review.files.roots.paths)  # decides what is protected
         review.publish()
         seen = seen_by_hooks if seen_version is None else seen_version
-        selections, outcomes = resolve_target(review.files, target, seen)
+        selections, outcomes = resolve_target(review.files, named(target, review.weakened()), seen)
+        if not is_look(target):
+            selections, left = leave_weakened(selections, review.weakened())
+            outcomes += left
         why = review.protected()
         protected = [selection for selection in selections if selection.seen.path in why]
         others = [selection for selection in selections if selection.seen.path not in why]
@@ -267,7 +273,7 @@ async def reject(review: Review, target: Target, seen_version: int | None, reaso
         Stale: as `accept`.
     """
     async with review.turn():
-        selections, outcomes = resolve_target(review.files, target, seen_version)
+        selections, outcomes = resolve_target(review.files, named(target, review.weakened()), seen_version)
         rejected: list[FileDecision] = []
         for selection in selections:
             before = review.files.proposal(selection.path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from fairlead.edits.undo import DecisionLog
 from fairlead.gate.gate import Gate
 from fairlead.session.decision_history import DecisionHistory
+from fairlead.session.review.weakened import Weakened, WeakenedTests
 from fairlead.session.run.feedback import Feedback
 from fairlead.session.timed_editor import TimedEditor
 from fairlead.workspace.files import Files
@@ -41,6 +42,7 @@ class Review:
         self.gate = gate
         self.publish = publish
         self.protected = protected
+        self._weakened_tests = WeakenedTests()
         self.before_accept, self.after_accept = before_accept, after_accept
         self.history = DecisionHistory()
         self.lock = asyncio.Lock()
@@ -50,6 +52,10 @@ class Review:
     def decisions(self) -> DecisionLog:
         """The decisions that can be undone and redone."""
         return self.history.decisions
+
+    def weakened(self) -> Weakened:
+        """The changes that weaken tests, and why."""
+        return self._weakened_tests.of(self.files.roots, self.files.changes, self.decisions)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:

@@ -19,11 +19,15 @@ CHANGED = "The proposal changed. Review it again."
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a decision is about: everything (both fields None), some files and hunks, or a plan item."""
+    """What a decision is about: everything (no field is set), changes, a plan item, or what weakens tests."""
 
     changes: tuple[Change, ...] | None = None
     """A path may be the one before or after a rename. A change without a hunk id means the whole file."""
     item_id: str | None = None
+    is_selection: bool = False
+    """Whether `changes` were chosen together, so the user may not have looked at each of them."""
+    weakened_tests: bool = False
+    """Whether it is what weakens tests (docs/plan.md P22). `changes` names it when the decision is made."""
 
 
 @dataclass(frozen=True, slots=True)

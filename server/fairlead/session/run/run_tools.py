@@ -9,6 +9,7 @@ from fairlead.plan import PlanItem, TodoManager
 from fairlead.session.code_support import CodeSupport
 from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.hooks.session_hooks import SessionHooks
+from fairlead.session.review.weakened import weakened_note
 from fairlead.session.server_context import ServerContext
 from fairlead.skills.library import SkillLibrary
 from fairlead.tool_servers.servers import ToolServers
@@ -111,6 +112,7 @@ class RunTools:
             evidence.still_passes,
             self.context.settings.check.without_changes_seconds,
             self.hooks.step_checked,
+            lambda item: weakened_note(files.roots, files.changes, item.id),
         )
 
     def _known_checks(self) -> list[str]:

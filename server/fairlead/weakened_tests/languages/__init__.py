@@ -1,0 +1,1 @@
+"""Reads the tests in a text, by the parser of its language."""
