@@ -46,6 +46,7 @@ const file = (name: string, kind: FileEdits["kind"], ...hunks: Hunk[]): FileEdit
   deletions: 0,
   hunks,
   weakens: [],
+  unread: false,
   problems: [],
 });
 

@@ -34,6 +34,7 @@ export const SERVER_SETTINGS = [
   "check.withoutChangesSeconds",
   "check.afterPartialAccept",
   "check.beforeAcceptAll",
+  "check.unreadFirst",
   "check.searchMaxRuns",
   "check.searchMaxMinutes",
   "check.agentPrompts",

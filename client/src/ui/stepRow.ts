@@ -42,6 +42,8 @@ export function stepRow(
   const look = appearanceOf(item, activity);
   const changed =
     item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
+  const unread =
+    item.unread.length > 0 ? t("Not read by what verified it: {0}", item.unread.map(relative).join(", ")) : "";
   const leftovers =
     item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || look.word : "";
@@ -53,6 +55,7 @@ export function stepRow(
     errors ? t("Its proposed changes cause {0}.", errors) : "",
     weakened ? t("Its proposed changes weaken tests, so what passes says less.") : "",
     changed,
+    unread,
     leftovers,
     item.check ? checkText(item.checkByUser, item.check) : "",
     item.byUser ? t("Your wording.") : "",
@@ -102,6 +105,9 @@ function completedAppearance({
   changedSince,
   flaky,
   leftovers,
+  unread,
+  evidence,
+  newErrors,
 }: PlanItem): StepAppearance {
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
@@ -125,6 +131,12 @@ function completedAppearance({
           ...ORANGE,
           word: t("done, but {0} passes only with ignored files of this session", command),
           note: t("unverified: needs ignored files"),
+        };
+      if (unread.length > 0 && unread.length === evidence.files.length && newErrors === 0)
+        return {
+          ...GREY,
+          word: t("done, unverified: {0} read none of the files that it changed", command),
+          note: t("unverified: not read by the check"),
         };
       return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
     case "looked":

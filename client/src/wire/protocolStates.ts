@@ -21,6 +21,11 @@ export interface EvidenceCommand {
   readonly verifies: boolean;
   /** It is a check that ran on the files without the proposals. */
   readonly withoutChanges: boolean;
+  /**
+   * The number of files of the workspace that it read, which alone can make its result stale ([plan.md](plan.md), P21);
+   * `null`: that is not known, so every file can.
+   */
+  readonly reads: number | null;
 }
 
 /** A call of a tool of a tool server for a step, or a request to the web. */
@@ -100,8 +105,13 @@ export interface PlanItem {
   readonly verification: VerificationStatus;
   /** The command that decides `verification`; empty: none. */
   readonly decidedBy: string;
-  /** If it is `stale`: the URIs of the files that changed after that command. */
+  /** If it is `stale`: the URIs of what has changed after that command: files, or what else it read (P21). */
   readonly changedSince: readonly string[];
+  /**
+   * The URIs of the files that it changed and that no command behind `verification` has read, if that is known. If a
+   * command of another item has read none of the item's files, the item is `unverified`.
+   */
+  readonly unread: readonly string[];
   /** The errors among the `problems` of the files that the item changed. */
   readonly newErrors: number;
   /** What happened while it was in progress. */
@@ -286,6 +296,10 @@ export interface FileEdits {
   readonly hunks: readonly Hunk[];
   /** Like that of a hunk, if it concerns the file as a whole. */
   readonly weakens: readonly Title[];
+  /**
+   * Whether no check or other verifying command has read it ([plan.md](plan.md), P21); `false` if that is not known.
+   */
+  readonly unread: boolean;
   /**
    * The errors that the proposed text causes and that the file does not have without it, as far as a language server
    * has checked. Their ranges are in the proposed text.

@@ -289,6 +289,7 @@ class Review:
         risk = f"{file['risk']}  " if file["risk"] not in (None, "deletion") else ""
         risk += "protected  " if file["protected"] else ""
         risk += "weakens tests  " if reasons_in(file) else ""
+        risk += "no check read it  " if file["unread"] else ""
         risk += f"permissions {file['mode']}  " if file["mode"] is not None else ""
         heading = Text.assemble(
             (self._name(file["uri"]), "bold"),

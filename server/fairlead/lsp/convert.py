@@ -140,6 +140,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanI
         "verification": support.status,
         "decidedBy": support.command,
         "changedSince": list(map(_uri, support.changed)),
+        "unread": list(map(_uri, support.unread)),
         "evidence": evidence(found),
     }
 
@@ -157,6 +158,7 @@ def evidence(found: Evidence) -> states.EvidenceWire:
                 "stopped": run.stopped,
                 "verifies": bool(run.verified),
                 "withoutChanges": run.without_changes is not None,
+                "reads": len(run.inputs.files) if run.inputs is not None else None,
             }
             for run in found.commands
         ],

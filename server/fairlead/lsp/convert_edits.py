@@ -27,10 +27,11 @@ SNIPPET_LENGTH = 80
 NOT_WEAKENED: Mapping[str | None, tuple[Sentence, ...]] = MappingProxyType({})
 
 
-def _place(file: states.FileEditsWire) -> tuple[bool, str]:
+def _place(file: states.FileEditsWire, unread_first: bool) -> tuple[bool, bool, str]:
     """Where a file is in the list: a key to sort by."""
     is_ordinary = file["risk"] is None and not file["protected"]
-    return is_ordinary, file["uri"].rpartition("/")[0] if is_ordinary else ""
+    is_read = unread_first and not file["unread"]
+    return is_ordinary, is_read, file["uri"].rpartition("/")[0] if is_ordinary else ""
 
 
 def edits(
@@ -42,6 +43,8 @@ def edits(
 ) -> states.EditsWire:
     """The proposals: risky and protected files first, then by folder, and in a folder as the files were first changed.
 
+    If the user's settings say so, those that no check has read come before the other ordinary ones.
+
     Args:
         encoding: the position encoding.
         cache: holds the converted files of the last state, and is updated.
@@ -50,16 +53,16 @@ def edits(
 
     def converted(proposal: Proposal) -> states.FileEditsWire:
         protected = proposal.path in state.protected
-        weakened = state.weakened.get(proposal.path, {})
-        return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding, weakened)
+        weakened, unread = state.weakened.get(proposal.path, {}), proposal.path in state.unread
+        return proposal.derive(file, roots, protected, errors.get(proposal.target, ()), encoding, weakened, unread)
 
-    inputs = roots, state.protected, errors, encoding, state.weakened
+    inputs = roots, state.protected, errors, encoding, state.weakened, state.unread
     by_path = (cache or PerProposal()).of(state.changes, converted, *inputs)
     files = [by_path[path] for path in state.changes.in_first_order]
     return {
         "sessionId": session_id,
         "version": state.version,
-        "files": sorted(files, key=_place),
+        "files": sorted(files, key=lambda each: _place(each, state.unread_first)),
         "undoLabel": state.undo_label,
         "redoLabel": state.redo_label,
         "checked": check_result(state.checked) if state.checked is not None else None,
@@ -74,6 +77,7 @@ def file(
     errors: Sequence[Problem] = (),
     encoding: str = "utf-16",
     weakened: Mapping[str | None, tuple[Sentence, ...]] = NOT_WEAKENED,
+    unread: bool = False,
 ) -> states.FileEditsWire:
     """The proposal for a file.
 
@@ -82,6 +86,7 @@ def file(
         errors: the new errors of the proposed text.
         encoding: the position encoding, for the columns of these errors.
         weakened: why its changes weaken tests, by the id of the hunk (None: the file as a whole).
+        unread: whether no check has read it.
     """
     found = proposal.hunks if proposal.raw.data is None else ()
     return {
@@ -101,6 +106,7 @@ def file(
         "deletions": sum(len(hunk.old) for hunk in found),
         "hunks": [_hunk(proposal, hunk, weakened.get(hunk.id, ())) for hunk in found],
         "weakens": list(map(wire_sentence, weakened.get(None, ()))),
+        "unread": unread,
         "problems": _problems(errors, proposal.proposed or "", encoding) if errors else [],
     }
 

@@ -74,6 +74,17 @@ def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     return False in failures and True in failures[failures.index(False) :]
 
 
+def unread(paths: Iterable[str], record: Record) -> Sequence[str]:
+    """The files that no verifying command has read. Empty if there was none, or if it is not known what one has read.
+
+    Of the runs of a command, the last one counts.
+    """
+    latest: dict[str, CommandRun] = {}
+    for run in _runs(record):
+        latest.setdefault(run.command.strip(), run)
+    return _unread(tuple(paths), list(latest.values())) if latest else ()
+
+
 def _runs(record: Record) -> list[CommandRun]:
     """The runs of verifying commands that have a result, by the number of their file state, the highest first."""
     return sorted((run for run in record.runs() if _has_result(run)), key=_state)[::-1]

@@ -47,6 +47,10 @@ class EditsChanged:
         default_factory=dict[str, Mapping[str | None, tuple[Sentence, ...]]]
     )
     """Why changes weaken tests (P22), by the current path of the file, then by the id of the hunk (None: the file)."""
+    unread: frozenset[str] = frozenset()
+    """The current paths of the proposals that no check has read (P21)."""
+    unread_first: bool = False
+    """Whether the user wants to see these first."""
     checked: CheckFinished | None = None
     """The result of the checks of what was accepted (P18), until a file or a proposal changes.
 

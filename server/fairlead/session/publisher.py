@@ -28,6 +28,8 @@ class _Versions:
     files: int
     edits: int
     decisions: DecisionLog
+    unread: frozenset[str]
+    unread_first: bool
     checked: CheckFinished | None
     smallest: SmallestSet | None
     problems: int
@@ -42,7 +44,8 @@ class _Versions:
     def same_edits(self, other: "_Versions") -> bool:
         same_checks = self.checked is other.checked and self.smallest is other.smallest
         same_proposals = (self.edits, self.problems) == (other.edits, other.problems)
-        return same_proposals and self.decisions is other.decisions and same_checks
+        same_reads = self.unread is other.unread and self.unread_first == other.unread_first
+        return same_proposals and self.decisions is other.decisions and same_checks and same_reads
 
 
 class Publisher:
@@ -71,7 +74,8 @@ class Publisher:
         """Increases with each change of the plan or its evidence."""
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0)
+        reads = evidence.unread_proposals(), evidence.unread_first
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, 0)
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -89,6 +93,8 @@ class Publisher:
             files=evidence.known_files.version,
             edits=self._files.version,
             decisions=self._decisions(),
+            unread=evidence.unread_proposals(),
+            unread_first=evidence.unread_first,
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
             problems=evidence.problems.version,
@@ -132,6 +138,8 @@ class Publisher:
             redo_label=undone[-1].label if undone else None,
             protected=frozenset(self.protected()),
             weakened=self._weakened(),
+            unread=evidence.unread_proposals(),
+            unread_first=evidence.unread_first,
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
             errors=evidence.problems.errors(),

@@ -98,6 +98,8 @@ class CheckSettings:
     """Whether the checks run on what was accepted while other proposals are undecided."""
     before_accept_all: bool = False
     """Whether the client runs the checks before it accepts all proposals. The server ignores it."""
+    unread_first: bool = False
+    """Whether proposals that no check has read come first (P21)."""
     search_max_runs: int = 100
     """The runs after which a search for the smallest set ends; 0: no limit."""
     search_max_minutes: float = 15

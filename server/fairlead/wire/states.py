@@ -26,6 +26,10 @@ class EvidenceCommandWire(TypedDict):
     """It is a test run, a build, a linter or a type checker, and its exit code shows the result."""
     withoutChanges: bool
     """It is a check that ran on the files without the proposals."""
+    reads: int | None
+    """The number of files of the workspace that it read, which alone can make its result stale ([plan.md](plan.md),
+    P21); `null`: that is not known, so every file can.
+    """
 
 
 class EvidenceCallWire(TypedDict):
@@ -109,7 +113,11 @@ class PlanItemWire(TypedDict):
     decidedBy: str
     """The command that decides `verification`; empty: none."""
     changedSince: list[str]
-    """If it is `stale`: the URIs of the files that changed after that command."""
+    """If it is `stale`: the URIs of what has changed after that command: files, or what else it read (P21)."""
+    unread: list[str]
+    """The URIs of the files that it changed and that no command behind `verification` has read, if that is known. If a
+    command of another item has read none of the item's files, the item is `unverified`.
+    """
     newErrors: int
     """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire
@@ -297,6 +305,9 @@ class FileEditsWire(TypedDict):
     """
     weakens: list[TitleWire]
     """Like that of a hunk, if it concerns the file as a whole."""
+    unread: bool
+    """Whether no check or other verifying command has read it ([plan.md](plan.md), P21); `false` if that is not known.
+    """
     problems: list[DiagnosticWire]
     """The errors that the proposed text causes and that the file does not have without it, as far as a language server
     has checked. Their ranges are in the proposed text.

@@ -1,7 +1,7 @@
 // The evidence of a step as rows below it: the files that it changed and the commands that it ran or is running. Pure.
 
 import { t } from "@vscode/l10n";
-import { duration } from "../../ui/format";
+import { countText, duration } from "../../ui/format";
 import type { Appearance } from "../../ui/row";
 import type { PlanRow } from "../../ui/stepRow";
 import type { CommandStarted } from "../../wire/protocol";
@@ -50,7 +50,7 @@ export function fileRow(
  */
 export function commandRow(
   parent: string,
-  { command, exitCode, seconds, stopped, withoutChanges }: EvidenceCommand,
+  { command, exitCode, seconds, stopped, verifies, withoutChanges, reads }: EvidenceCommand,
   index: number,
 ): PlanRow {
   const ended = stopped ? t("stopped") : exitCode === null ? t("did not finish") : t("exit {0}", exitCode);
@@ -60,12 +60,20 @@ export function commandRow(
     id: `${parent} command ${index}`,
     label: command,
     description: [end, took].filter(Boolean).join(" · "),
-    tooltip: [command, [end, took].filter(Boolean).join(", ")].join("\n"),
+    tooltip: [command, [end, took].filter(Boolean).join(", "), verifies ? readsText(reads) : ""]
+      .filter(Boolean)
+      .join("\n"),
     icon: stopped ? "debug-stop" : exitCode === 0 ? "check" : "error",
     color: stopped ? "descriptionForeground" : exitCode === 0 ? "charts.green" : "charts.red",
     screenReaderLabel: spokenEnd(command, stopped, exitCode),
   };
 }
+
+/** What can make the result of a verification stale (docs/plan.md, P21). */
+const readsText = (reads: number | null): string =>
+  reads === null
+    ? t("It is stale when any file has changed, because what it read is not known.")
+    : t("It read {0} of the workspace, and is stale only when what it read has changed.", countText(reads, "file"));
 
 function spokenEnd(command: string, stopped: boolean, exitCode: number | null): string {
   if (stopped) return t("{0}, was stopped", command);

@@ -269,6 +269,7 @@ function fileRow(session: Session, file: FileEdits, relative: (uri: string) => s
     weakens(file) ? t("weakens tests") : "",
     risk?.mark,
     file.protected ? t("protected") : "",
+    file.unread ? t("no check read it") : "",
     conflict ? (deleted ? t("you deleted it") : t("conflict")) : "",
     kind,
     permissionLabel(file),
@@ -283,6 +284,7 @@ function fileRow(session: Session, file: FileEdits, relative: (uri: string) => s
     ...weakenedLines(file.weakens),
     risk?.why,
     file.protected ? PROTECTED : "",
+    file.unread ? t("No check has read this file, so none says anything about its changes.") : "",
     conflict
       ? deleted
         ? t("You deleted this file after the edit was proposed.")
@@ -349,6 +351,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
         mark?.words,
         errorCount(problems.length),
         weakens(file, hunk) ? t("weakens a test") : "",
+        file.unread ? t("no check read it") : "",
         conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
         hunk.snippet,

@@ -30,6 +30,8 @@ def _command(item: states.PlanItemWire) -> str:
 def _why_unverified(item: states.PlanItemWire) -> str:
     if item["flaky"]:
         return ": its check is flaky"
+    if item["unread"] and len(item["unread"]) == len(item["evidence"]["files"]) and not item["newErrors"]:
+        return f": “{_command(item)}” read none of the files that it changed"
     names = _names(item["leftovers"])
     return f": passes only with ignored files of this session ({names})" if names else ""
 

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
+from fairlead.plan.evidence import Record
 from fairlead.plan.inputs import Inputs
-from fairlead.plan.verification import Support, is_flaky, still_passes, support_by_item
+from fairlead.plan.verification import Support, is_flaky, still_passes, support_by_item, unread
 from fairlead.session.evidence.found_set import FoundSet
 from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.session.evidence.last_checks import LastChecks
@@ -53,6 +54,7 @@ class SessionEvidence:
         self.found_set = FoundSet(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
         self.problems = problems
+        self._unread: tuple[Record, int, frozenset[str]] = Record(), -1, frozenset()
         self._on_compared = on_compared
         self._comparing = asyncio.Lock()
         self._next_comparison: asyncio.Task[None] | None = None
@@ -130,6 +132,23 @@ class SessionEvidence:
         """What supports plan items (None: those of the current plan), by id."""
         items = self._plan.snapshot().items if items is None else items
         return support_by_item(items, self.recorder.record, self.known_files.changed_since, self.problems.count)
+
+    @property
+    def unread_first(self) -> bool:
+        """The setting `check.unreadFirst`."""
+        return self._settings().check.unread_first
+
+    def unread_proposals(self) -> frozenset[str]:
+        """The current paths of the proposals that no verifying command has read, if all that is known.
+
+        Returns the same object as long as it has the same content.
+        """
+        record, version = self.recorder.record, self._files.version
+        known, known_version, found = self._unread
+        if known is not record or known_version != version:
+            now = frozenset(unread(self._files.changes.files, record))
+            self._unread = record, version, found if now == found else now
+        return self._unread[2]
 
     async def still_passes(self, command: str) -> bool:
         """Whether the last run of a verifying command passed, on the files as they are now.

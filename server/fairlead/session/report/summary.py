@@ -139,8 +139,10 @@ def _in_words(support: Support, roots: Roots) -> str:
     if support.leftovers:
         names = ", ".join(_code(path, roots) for path in support.leftovers)
         flaky += f": {_quoted(support.command)} passes only with ignored files of this session: {names}"
+    is_unrelated = support.status == "unverified" and support.unread and not (flaky or support.new_errors)
+    unread = f": {_quoted(support.command)} read none of the files that it changed" if is_unrelated else ""
     errors = f": {count_of(support.new_errors, 'new error')}" if support.new_errors else ""
-    return STATUS_TEXTS[support.status] + command + failed + changed + flaky + errors
+    return STATUS_TEXTS[support.status] + command + failed + changed + flaky + unread + errors
 
 
 def _call_in_words(call: ServerCall) -> str:
