@@ -7,7 +7,7 @@ import pytest
 
 from lsp.test_checks import runs
 from lsp.test_verification import review, write_workspace
-from support.calls import edit
+from support.calls import bash, edit
 from support.client import Client, Json
 from support.sandbox import needs_sandbox
 
@@ -77,3 +77,31 @@ async def test_p21_a_check_is_not_run_again_if_nothing_that_it_read_has_changed(
         assert f"The check of #2 holds: `{CHECK}` passed, and nothing it depends on has" in completed["text"]
         assert steps(client) == ["proved", "unverified"]
         assert runs(client) == [(CHECK, 0, False), (CHECK, 1, True)]
+
+
+async def test_p21_changes_that_no_check_has_read_are_listed_first(workspace: Path, replay: Replay) -> None:
+    """If the user wants that. A search for the smallest set does not try them, and a step that they are all of is not
+    verified."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [plan("in_progress", "pending"), edit("a.txt", "one", "two")]},
+        {"calls": [plan("completed", "in_progress"), edit("b.txt", "one", "two")]},
+        {"calls": [plan("completed", "completed"), bash(CHECK)]},
+        {"text": "Done."},
+    ]
+    settings = {**replay(*turns), "checks": [CHECK], "check": {"unreadFirst": True}}
+    async with Client(workspace, settings=settings) as client:
+        await client.run()
+        files = [(Path(file["uri"]).name, file["unread"]) for file in client.last("agent/edits")["files"]]
+        assert files == [("b.txt", True), ("a.txt", False)]
+        session = client.last("agent/plan")["sessionId"]
+        await client.until(lambda: steps(client) == ["proved", "unverified"])
+        second = client.last("agent/plan")["items"][1]
+        assert [Path(uri).name for uri in second["unread"]] == ["b.txt"]
+        first = client.last("agent/plan")["items"][0]["evidence"]["commands"]
+        assert [command["reads"] for command in first] == [1, 1]
+        result = await client.request("agent/checks/minimize", {"sessionId": session, "check": CHECK})
+        assert (
+            result["message"]
+            == f"`{CHECK}` needs 1 of 2 changes: it passes with this one, and fails without it. (3 runs)"
+        )

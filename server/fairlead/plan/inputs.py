@@ -58,7 +58,7 @@ class Inputs:
 
     def reads(self, path: str) -> bool:
         """Whether the command has noticed a file of the workspace, or its absence."""
-        return self.depends_on(path, appeared=True, vanished=True, stays=lambda _: False)
+        return self.depends_on(path, appeared=True, vanished=True, stays=lambda _: True)
 
     @cached_property
     def packed(self) -> str:

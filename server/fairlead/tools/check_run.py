@@ -8,6 +8,7 @@ from fairlead.agent.tool import RunningCall
 from fairlead.edits.changeset import Changeset
 from fairlead.gate.request import RunCommand
 from fairlead.plan.evidence import CHECK, Verification
+from fairlead.plan.inputs import Inputs
 from fairlead.sentences import Sentence
 from fairlead.shell.command_line.verifications import NO_VERIFICATIONS, FoundVerifications, find_verifications
 from fairlead.shell.layer import PLAIN, Where
@@ -53,6 +54,8 @@ class CheckEnd:
     """Whether it failed without the ignored files that the session's commands left."""
     fails_with_all: bool = False
     """Whether it saw no proposals, and fails with all of them too, without these ignored files."""
+    inputs: Inputs | None = None
+    """What its result depends on; None: that is not known."""
 
     @property
     def passed(self) -> bool:
@@ -110,11 +113,11 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
             await no_evidence.end(result.ended, result.exit_code, discard=True)
             raise
         job = no_evidence if fails_with_all else job
-    discarded, is_doubtful = await job.end(result.ended, result.exit_code, discard=True)
+    discarded, is_doubtful, inputs = await job.end(result.ended, result.exit_code, discard=True)
     if is_doubtful:  # this time, it is not recorded
         return await run_check(commands, check, call)
     note = f" {discarded}".replace("\n", " ") if discarded else ""
-    return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all)
+    return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all, inputs)
 
 
 async def _passes_with_all(commands: Commands, check: CheckRun, call: RunningCall) -> bool:

@@ -101,6 +101,8 @@ class JobEnd(NamedTuple):
     """Lines for the model about the changes of the command."""
     is_doubtful: bool
     """Whether the recording of what it read may have made it fail, so that it verifies nothing."""
+    inputs: Inputs | None
+    """What its result depends on; None: that is not known."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ class Job:
                 self.commands.unrecorded.add(self.command)
             closed = replace(closed, is_doubtful=is_doubtful)
             closed = replace(closed, inputs=await self._find_inputs(reads))
-            return JobEnd("\n".join(filter(None, (closed.report, NEEDS_LEFTOVERS if needed else ""))), is_doubtful)
+            report = "\n".join(filter(None, (closed.report, NEEDS_LEFTOVERS if needed else "")))
+            return JobEnd(report, is_doubtful, closed.inputs)
         except NotRun:
             ended, exit_code = "failed", None
             raise

@@ -1,7 +1,8 @@
 """Finds the smallest set of undecided changes with which the checks pass (docs/plan.md P19)."""
 
 import asyncio
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from fairlead.agent.events import CheckSearch, Event, SearchOutcome, SmallestSet
@@ -10,6 +11,7 @@ from fairlead.display import count_of
 from fairlead.edits.selection import Change, only, units
 from fairlead.edits.smallest import SmallestSetSearch
 from fairlead.errors import ToolError
+from fairlead.plan.inputs import Inputs
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, UserChecks, requested_checks
 from fairlead.tools.check_queue import Stopped
@@ -100,6 +102,10 @@ class _Search:
         self._units = tuple(units(self._changes))
         self._search = SmallestSetSearch[_Unit](self._units, self._passes, limits.search_max_runs or None)
         self._all_ran, self._lacked_retained = True, False
+        self._runs = 0  # the sets with which a check ran
+        self._asked = set[tuple[Check, frozenset[_Unit]]]()
+        self._ended: list[tuple[Check, frozenset[_Unit], bool, Inputs]] = []
+        """The runs of which it is known what they read: the check, what it saw, and whether it passed."""
 
     async def run(self) -> SmallestSet:
         """Searches until the set is found, no set can be found, a limit is reached, or the search is interrupted.
@@ -133,11 +139,11 @@ class _Search:
         count = len(_changes(self._units))
         text = _message(self._checks, outcome, count, len(needed), is_set)
         lacked = f" {WITHOUT_RETAINED}" if outcome == "fails" and self._lacked_retained else ""
-        message = f"{text}{lacked} ({count_of(self._search.runs, 'run')})"
+        message = f"{text}{lacked} ({count_of(self._runs, 'run')})"
         result = SmallestSet(
             self._names,
             outcome,
-            self._search.runs,
+            self._runs,
             needed,
             others,
             self._version,
@@ -156,25 +162,66 @@ class _Search:
             _Interrupted: the result no longer counts.
             ToolError: a check cannot run with all changes, or without any.
         """
-        self._user_checks.publish(self._progress())
+        has_begun = False
         for check in self._checks:
-            passed = await self._passes_check(check, chosen)
+            passed = self._known_result(check, chosen)
+            if passed is None:
+                if not has_begun:
+                    has_begun, self._runs = True, self._runs + 1
+                    self._user_checks.publish(self._progress())
+                passed = await self._passes_check(check, chosen)
             if self._user_checks.files.changes is not self._changes or self._user_checks.run.begun > self._runs_before:
                 raise _Interrupted
             if not passed:
                 return False
         return True
 
+    def _known_result(self, check: Check, chosen: Sequence[_Unit]) -> bool | None:
+        """The result of an earlier run that has not read any file in which it saw something else; None: there is none.
+
+        A set is inferred only once, so that the result of the search is always a run.
+        """
+        seen = frozenset(chosen)
+        if (check, seen) in self._asked:
+            return None
+        self._asked.add((check, seen))
+        for of, saw, passed, inputs in self._ended:
+            paths = [path for unit in saw ^ seen for path in self._paths(unit)]
+            if of == check and not any(self._can_notice(inputs, path) for path in paths):
+                return passed
+        return None
+
+    def _can_notice(self, inputs: Inputs, path: str) -> bool:
+        """Whether a command would notice it if a file appeared or vanished, maybe with its folder."""
+
+        def stays(folder: str) -> bool:
+            try:
+                return any(each.path != path for each in os.scandir(folder))
+            except OSError:
+                return False
+
+        return inputs.depends_on(path, appeared=True, vanished=True, stays=stays)
+
+    def _paths(self, unit: _Unit) -> Iterator[str]:
+        """The paths of the files that a unit changes."""
+        for change in unit:
+            yield change.path
+            proposal = self._changes.files.get(change.path)
+            if proposal is not None:
+                yield proposal.target
+
     async def _passes_check(self, check: Check, chosen: Sequence[_Unit]) -> bool:
         is_part = 0 < len(chosen) < len(self._units)
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
-        call_id = f"{self._handle}.{self._search.runs}"
+        call_id = f"{self._handle}.{self._runs}"
         call = RunningCall(call_id, check.item_id, _ignore if is_part else self._user_checks.publish)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else self._commands.record_state("sandboxed")
         run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
         try:
             end = await run_check(self._commands, run, call.without_output())
+            if end.inputs is not None:
+                self._ended.append((check, frozenset(chosen), end.passed, end.inputs))
             self._lacked_retained |= seen is None and end.lacked_retained
             return end.passed
         except ToolError as error:
@@ -186,7 +233,7 @@ class _Search:
     def _progress(self) -> CheckSearch:
         search, count = self._search, len(_changes(self._units))
         left = len(_changes(search.found)) if search.found is not None else count
-        return CheckSearch(self._handle, self._names, search.runs, search.most_runs, count, left)
+        return CheckSearch(self._handle, self._names, self._runs, search.most_runs, count, left)
 
 
 def _ignore(_: Event) -> None:
