@@ -136,7 +136,7 @@ function completedAppearance({
         return {
           ...GREY,
           word: t("done, unverified: {0} read none of the files that it changed", command),
-          note: t("unverified: not read by the check"),
+          note: t("unverified: not read"),
         };
       return { ...GREY, word: t("done, unverified: no test, build or linter ran on it"), note: t("unverified") };
     case "looked":

@@ -115,6 +115,8 @@ def _support(item: PlanItem, evidence: Evidence, runs: Sequence[CommandRun], cha
             unread = _unread(evidence.files, [later])
             is_unrelated = support.status == "verified" and len(unread) == len(evidence.files)
             return replace(support, unread=unread, status="unverified" if is_unrelated else support.status)
+        if later is None and runs and not runs[0].failed and _unread(evidence.files, runs[:1]) == evidence.files:
+            return Support("unverified", runs[0].command, unread=evidence.files)  # so it was not run again
     if evidence.files or evidence.commands or any(call.has_effects_outside for call in evidence.calls):
         return Support("unverified")
     has_looked = evidence.looks or evidence.calls or evidence.subagents
