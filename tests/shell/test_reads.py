@@ -10,6 +10,7 @@ import pytest
 from fairlead.shell.layer import View
 from fairlead.shell.network import Network, Service
 from fairlead.shell.reads import FAILED, Access, Reads
+from fairlead.shell.sandbox import overlay
 from shell.boxes import EACH_BACKEND, Boxes, RunResult, has, seen, start, write
 
 PYTHON = "python3 -I -S -c"
@@ -146,6 +147,14 @@ async def test_what_cannot_be_told_from_reads_is_not_recorded(box: Boxes, worksp
     ran = await box.run("cat a.txt", network=network, records=True)
     assert ran.changes.reads is None
     assert (await box.run("cat a.txt")).changes.reads is None
+
+
+async def test_a_kernel_that_refuses_the_filter_runs_the_command_without_it(
+    box: Boxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlay, "path_call_filter", lambda: bytes(8))  # no valid program
+    ran, reads = await recorded(box, "echo ran")
+    assert (ran.code, ran.output, reads) == (0, "ran\n", Reads((), is_complete=False))
 
 
 async def test_fault_311_a_recording_that_ends_early_ends_the_command(box: Boxes) -> None:

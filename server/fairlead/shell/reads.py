@@ -66,10 +66,15 @@ def _seen(mode: int, size: int, mtime_ns: int, ctime_ns: int, program: bytes) ->
 
 
 def parse_reads(data: bytes) -> Reads:
-    """Reads what the supervisor of a box wrote (`shell/sandbox/box/reads.py`); `FAILED` if it wrote nothing."""
+    """Reads what the supervisor of a box wrote (`shell/sandbox/box/reads.py`): None if the kernel refused the filter.
+
+    Returns `FAILED` if it wrote nothing.
+    """
     if not data:
         return FAILED
     found: Any = marshal.loads(data)
+    if found is None:
+        return Reads((), is_complete=False)
     accesses = [
         Access(kind, os.fsdecode(path), None if seen is None else _seen(*seen))
         for kind, path, seen in found["accesses"]

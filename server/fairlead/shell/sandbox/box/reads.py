@@ -78,9 +78,14 @@ class Recording:
     def install(self) -> None:
         """Installs the filter in this process and all that it starts, and sends its descriptor to the supervisor.
 
-        From then on, a call with a path waits for the supervisor.
+        From then on, a call with a path waits for the supervisor. If the kernel refuses the filter, as in some
+        containers, nothing is recorded.
         """
-        listener = kernel.install_asking_filter(self._spec["path_filter"])
+        try:
+            listener = kernel.install_asking_filter(self._spec["path_filter"])
+        except OSError:
+            self._socket.close()
+            return
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [listener]))
         self._socket.sendmsg([b"f"], [rights])
         self._socket.close()
@@ -108,7 +113,8 @@ def _supervise(spec: "BoxSpec", socket: "_socket.socket") -> int:
     """Notes accesses until the last process with the filter has ended. Returns the exit code."""
     _, messages, *_ = socket.recvmsg(1, 64)
     socket.close()
-    if not messages:  # the command was not started
+    if not messages:  # there is no filter
+        os.write(spec["reads"], marshal.dumps(None))
         return 0
     listener = array.array("i", messages[0][2])[0]
     supervisor = _Supervisor(listener, spec["path_calls"], os.fsencode(spec["argv"][0]))
