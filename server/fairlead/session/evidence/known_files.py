@@ -155,30 +155,39 @@ class KnownFiles:
         key = state, inputs
         if key not in self._changed_since:
             changed = self.states.changed_since(state, self._digests)
-            if inputs is not None and state >= self.states.cut:
-                changed = self._that_count(changed, state, inputs)
+            if inputs is not None:
+                others = [path for path, then in inputs.others.items() if self._has_changed(path, then)]
+                changed = (*self.that_count(changed, state, inputs, self._digests), *others)
             self._changed_since[key] = changed
         return self._changed_since[key]
 
-    def _that_count(self, changed: Collection[str], state: int, inputs: Inputs) -> tuple[str, ...]:
-        """The changes that the result of a command depends on."""
+    def that_count(
+        self, changed: Collection[str], state: int, inputs: Inputs, now: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """Those of the files that have changed since a state on which the result of a command depends.
+
+        All, if more files have changed than are known.
+
+        Args:
+            now: the digests of the known files now.
+        """
+        if state < self.states.cut:
+            return tuple(changed)
         before = dict(self.states.at(state))
         appeared = {path for path in changed if before.get(path) == ABSENT}
-        vanished = {path for path in changed if self._digests[path] == ABSENT}
+        vanished = {path for path in changed if now[path] == ABSENT}
+        moved = appeared | vanished
 
         def stays(folder: str) -> bool:
             start = os.path.join(folder, "")
-            moved = appeared | vanished
-            known = (path for path, digest in self._digests.items() if digest != ABSENT and path not in moved)
+            known = (path for path, digest in now.items() if digest != ABSENT and path not in moved)
             return any(path.startswith(start) for path in known) or self.workspace.has_below(folder)
 
-        files = [
+        return tuple(
             path
             for path in changed
             if inputs.depends_on(path, appeared=path in appeared, vanished=path in vanished, stays=stays)
-        ]
-        others = [path for path, then in inputs.others.items() if self._has_changed(path, then)]
-        return (*files, *others)
+        )
 
     def _has_changed(self, path: str, then: str) -> bool:
         now = self.others.state(path, kind_of(then))

@@ -8,6 +8,7 @@ from fairlead import __version__
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence, ServerCall
+from fairlead.plan.inputs import Inputs
 from fairlead.plan.items import PlanItem
 from fairlead.session.evidence.known_files import ABSENT, EXECUTABLE
 from fairlead.session.record.document import (
@@ -55,7 +56,7 @@ class _Creator:
         )
         self._weakened = session.weakened()
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
-        is_secret = session.files.secret_filter()
+        self._is_secret = is_secret = session.files.secret_filter()
         # the folder of a file that the session knows may have been removed from the workspace
         names = {path: self._name(path) for path in self._on_disk if self._roots.contains(Path(path))}
         self._files = {path: name for path, name in names.items() if not is_secret(name)}
@@ -161,9 +162,14 @@ class _Creator:
                 round(run.seconds, 3),
                 step,
                 proves,
-                self._changed_since(state),
+                self._changed_since(state, run.inputs),
                 self._names(run.leftovers),
+                self._reads(run.inputs),
             )
+
+    def _reads(self, inputs: Inputs | None) -> tuple[str, ...] | None:
+        names = None if inputs is None else self._names(inputs.files)
+        return None if names is None else tuple(sorted(name for name in names if not self._is_secret(name)))
 
     def _failed_without_changes(self, command: str, state: int) -> bool:
         """Whether a command failed when it last ran without the proposals.
@@ -182,11 +188,17 @@ class _Creator:
         """The digests of the known files at a state, by path."""
         return dict(self._known.states.at(state))
 
-    def _changed_since(self, state: int) -> Mapping[str, FileContent | None]:
-        """The content that each file had in a state, by name, if it is different on disk now; None: no file."""
+    def _changed_since(self, state: int, inputs: Inputs | None) -> Mapping[str, FileContent | None]:
+        """The content that each file had in a state, by name, if it is different on disk now; None: no file.
+
+        Args:
+            inputs: what counts (`KnownFiles.changed_since`).
+        """
         then = self._digests(state)
-        changed = ((path, name) for path, name in self._files.items() if then[path] != self._on_disk[path])
-        return {name: _file_content(then[path]) for path, name in changed}
+        changed = [path for path in self._files if then[path] != self._on_disk[path]]
+        if inputs is not None:
+            changed = self._known.that_count(changed, state, inputs, self._on_disk)
+        return {self._files[path]: _file_content(then[path]) for path in changed}
 
     def _known_files(self) -> Iterator[KnownFile]:
         first = self._known.states.first

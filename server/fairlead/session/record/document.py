@@ -66,10 +66,12 @@ class Verification:
     differs: Mapping[str, FileContent | None]
     """By path: the content that the command ran on, for each file where it differs from `KnownFile.after`.
 
-    None: there was no file.
+    None: there was no file. Without the files that it does not depend on, if that is known.
     """
     leftovers: tuple[str, ...]
     """Ignored files that commands of the session left, if it passed, but not again without them."""
+    reads: tuple[str, ...] | None = None
+    """The files of the workspace that it read, as paths; None: that is not known."""
 
     @property
     def passed(self) -> bool:
