@@ -5,7 +5,8 @@
     --copies N    how large the projects are: how many copies of some files each has (default 40)
 
 Runs the checks of small projects of many tools in the sandbox. For each it prints the shortest time without the
-recording, the ratio of the shortest time with it, and how many paths were recorded. `strace` is the reference for
+recording, the ratio of the shortest time with it, the same ratio for the time of the processors, which depends less on
+other work of the machine, and how many paths were recorded. `strace` is the reference for
 what is missing: paths that two of its runs saw, and that were neither recorded nor are a folder above such a path.
 Tools that are not installed are named. `FAIRLEAD_TEST_MODULES` names a `node_modules` with more of them. The exit code
 is 1 if a path of a project is missing.
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 import os
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -42,24 +44,41 @@ LEFT_OUT = re.compile(r"\b(readlink|readlinkat|getcwd|fstat|symlink|symlinkat)\(
 
 
 @dataclass(frozen=True)
+class Took:
+    """How long a check took, and how long the processors worked for it and its box, in seconds."""
+
+    wall: float
+    processors: float
+
+
+def shortest(runs: list[Took]) -> Took:
+    return Took(min(run.wall for run in runs), min(run.processors for run in runs))
+
+
+def processor_time() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@dataclass(frozen=True)
 class Row:
     """The measurements of one check, in seconds and paths."""
 
-    bare: float
-    recorded: float
+    bare: Took
+    recorded: Took
     paths: int
     missing: frozenset[str]
     missing_inside: frozenset[str]
     """Those in the project."""
 
 
-async def timed(box: Boxes, command: str, *, records: bool) -> tuple[float, Reads | None]:
+async def timed(box: Boxes, command: str, *, records: bool) -> tuple[Took, Reads | None]:
     """How long a command takes whose builds are discarded. Raises AssertionError if it fails."""
     opened = await box.layer.open(command, View(retained=False), background=True, records=records)
-    before = time.monotonic()
+    before, used = time.monotonic(), processor_time()
     process = await start(opened)
     output, _ = await process.communicate()
-    took = time.monotonic() - before
+    took = Took(time.monotonic() - before, processor_time() - used)
     reads = (await opened.close()).reads
     assert process.returncode == 0, output.decode(errors="replace")
     return took, reads
@@ -99,7 +118,7 @@ async def measure(project: CheckedProject, place: Path, runs: int, copies: int) 
     project.write(folder, copies)
     async with boxes(folder, place / "state") as box:
         await timed(box, project.check, records=False)
-        bare, recorded, every = list[float](), list[float](), list[Reads]()
+        bare, recorded, every = list[Took](), list[Took](), list[Reads]()
         for _ in range(runs):
             bare.append((await timed(box, project.check, records=False))[0])
             took, reads = await timed(box, project.check, records=True)
@@ -110,13 +129,15 @@ async def measure(project: CheckedProject, place: Path, runs: int, copies: int) 
     assert seen, "strace saw nothing"
     missing = missing_paths(seen, every[-1])
     inside = frozenset(path for path in missing if not path.startswith("/") or path.startswith(f"{folder}/"))
-    return Row(min(bare), min(recorded), len(every[-1].accesses), missing, inside)
+    return Row(shortest(bare), shortest(recorded), len(every[-1].accesses), missing, inside)
 
 
 async def campaign(only: str, runs: int, copies: int) -> bool:
     """Prints a table. Returns whether no path of a project is missing."""
-    print("| check | bare, s | recorded, ratio | paths | missing in the project | missing elsewhere |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| check | bare, s | recorded, ratio | processors, ratio | paths | missing in the project | missing elsewhere |"
+    )
+    print("|---|---|---|---|---|---|---|")
     skipped, is_right = dict[str, str](), True
     for project in projects():
         if only not in project.name:
@@ -131,9 +152,11 @@ async def campaign(only: str, runs: int, copies: int) -> bool:
                 print(f"| {project.name} | failed: {str(error)[-200:]!r} |", flush=True)
                 is_right = False
                 continue
-        ratio, elsewhere = row.recorded / row.bare, row.missing - row.missing_inside
-        cells = f"{row.bare:.2f} | {ratio:.2f} | {row.paths} | {len(row.missing_inside)} | {len(elsewhere)}"
-        print(f"| {project.name} | {cells} |", flush=True)
+        ratio, elsewhere = row.recorded.wall / row.bare.wall, row.missing - row.missing_inside
+        processors = row.recorded.processors / row.bare.processors
+        times = f"{row.bare.wall:.2f} | {ratio:.2f} | {processors:.2f}"
+        paths = f"{row.paths} | {len(row.missing_inside)} | {len(elsewhere)}"
+        print(f"| {project.name} | {times} | {paths} |", flush=True)
         for path in sorted(row.missing)[:8]:
             print(f"    {path}", file=sys.stderr)
         is_right = is_right and not row.missing_inside

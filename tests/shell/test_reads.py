@@ -223,3 +223,17 @@ async def test_fault_9104_each_program_that_lists_a_folder_or_looks_at_a_documen
     assert programs["d"] >= {"python", "ls"}
     assert programs["d/c.md"] == {"python", "bash"}
     assert programs["d/b.txt"] == {""}
+
+
+async def test_fault_9106_nothing_is_left_of_a_recorded_command_whose_launcher_is_killed(box: Boxes) -> None:
+    """docs/faults.md 9106: as if the server was killed, or the machine ran out of memory."""
+    opened = await box.layer.open("echo begun; while :; do test -e a.txt; done", View(), records=True)
+    process = await start(opened)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"begun\n"
+    others = psutil.Process(process.pid).children(recursive=True)
+    assert len(others) >= 3  # the supervisor, the init and the command
+    process.kill()
+    await process.wait()
+    assert (await opened.close()).reads == FAILED
+    assert psutil.wait_procs(others, timeout=30)[1] == []
