@@ -50,6 +50,20 @@ int main(void) {
     return syscall(SYS_seccomp, 1, 8, &program) < 0;
 }
 """
+WRONG_PATHS = """
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+    static char longer[5000];
+    memset(longer, 'x', 4999);
+    syscall(SYS_statx, 0, 0, 0, 0, 0);
+    syscall(SYS_openat, AT_FDCWD, 1, O_RDONLY);
+    syscall(SYS_openat, AT_FDCWD, longer, O_RDONLY);
+    return access("a.txt", R_OK);
+}
+"""
 THREADS = """
 #include <fcntl.h>
 #include <pthread.h>
@@ -193,3 +207,42 @@ async def test_a_program_without_a_c_library_and_its_threads_are_recorded(box: B
     compile_program(workspace, "threads", THREADS)
     _, reads = await recorded(box, "./threads")
     assert {f"f{number}.{index}" for number in range(8) for index in range(20)} <= named(workspace, reads).keys()
+
+
+async def test_fault_9101_a_call_with_an_invalid_path_hides_nothing(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 9101: programs in Rust pass no path to find out whether the kernel knows a call, so cargo did."""
+    write(workspace, {"a.txt": "a"})
+    compile_program(workspace, "wrong", WRONG_PATHS)
+    ran, reads = await recorded(box, "./wrong")
+    assert (ran.code, reads.is_complete) == (0, True)
+    assert "a.txt" in named(workspace, reads)
+
+
+async def test_fault_9104_each_program_that_lists_a_folder_or_looks_at_a_document_is_recorded(
+    box: Boxes, workspace: Path
+) -> None:
+    """docs/faults.md 9104: only the first one was, so a new file that only the second one counts was missed."""
+    write(workspace, {"d/b.txt": "b", "d/c.md": "c"})
+    python = f'{PYTHON} \'import os; os.listdir("d"); os.stat("d/b.txt"); os.stat("d/c.md")\''
+    _, reads = await recorded(box, f"{python}; {python}; ls d; test -e d/b.txt; test -e d/c.md")
+    programs = {
+        name: {access.seen.program[:6] for access in named(workspace, reads)[name] if access.seen}
+        for name in ("d", "d/b.txt", "d/c.md")
+    }
+    assert programs["d"] >= {"python", "ls"}
+    assert programs["d/c.md"] == {"python", "bash"}
+    assert programs["d/b.txt"] == {""}
+
+
+async def test_fault_9106_nothing_is_left_of_a_recorded_command_whose_launcher_is_killed(box: Boxes) -> None:
+    """docs/faults.md 9106: as if the server was killed, or the machine ran out of memory."""
+    opened = await box.layer.open("echo begun; while :; do test -e a.txt; done", View(), records=True)
+    process = await start(opened)
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"begun\n"
+    others = psutil.Process(process.pid).children(recursive=True)
+    assert len(others) >= 3  # the supervisor, the init and the command
+    process.kill()
+    await process.wait()
+    assert (await opened.close()).reads == FAILED
+    assert psutil.wait_procs(others, timeout=30)[1] == []

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-FOLDER = "folder"
-"""In `Inputs.others`: there was a folder."""
+FOLDER, PRESENT = "folder", "present"
+"""In `Inputs.others`: there was a folder, or a file whose content does not count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,10 @@ class Inputs:
             vanished: whether it does not exist now.
             stays: returns whether a folder existed then and exists now.
         """
-        if path in self.files or path in self.others:
+        if path in self.files or self.others.get(path, PRESENT) != PRESENT:
             return True
+        if path in self.others:
+            return appeared or vanished
         if not appeared and not vanished:
             return False
         if appeared and any(name in self.absent for name in _with_parents(path)):

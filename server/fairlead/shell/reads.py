@@ -20,7 +20,7 @@ class Seen:
     mtime_ns: int
     ctime_ns: int
     program: str = ""
-    """The name of the program that listed the folder. Empty if it was not listed."""
+    """The name of the program that listed the folder, or asked about the file. Empty for any other access."""
 
     @property
     def is_folder(self) -> bool:

@@ -3,6 +3,7 @@
 A state is a text that begins with its kind, such as `sha256:`. Its path tells where to look again:
 
     absent      there is nothing; otherwise `present`
+    present     there is something; otherwise `absent`
     sha256      the content of a file of up to `MAX_HASHED` bytes
     stamp       the size and the times of a larger file, or of a program outside of the workspace
     link        where a symbolic link leads
@@ -19,12 +20,12 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairlead.plan.inputs import FOLDER
+from fairlead.plan.inputs import FOLDER, PRESENT
 from fairlead.workspace.repositories import read_start
 from fairlead.workspace.safe_open import read_regular
 
 MAX_HASHED = 4_000_000
-ABSENT, PRESENT = "absent", "present"
+ABSENT = "absent"
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 _REF = re.compile(r"ref: (refs/[^\n\0]+)")
 
@@ -70,7 +71,7 @@ class OtherInputs:
             status = os.lstat(path)
         except OSError:
             return ABSENT
-        if kind == ABSENT:
+        if kind in (ABSENT, PRESENT):
             return PRESENT
         if kind == FOLDER:
             return FOLDER if stat.S_ISDIR(status.st_mode) else PRESENT

@@ -1,16 +1,17 @@
 """Turns what a command read, as the sandbox recorded it, into what its result depends on (docs/plan.md P21)."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pathspec
 
-from fairlead.plan.inputs import FOLDER, Inputs, suffix_of
+from fairlead.plan.inputs import FOLDER, PRESENT, Inputs, suffix_of
 from fairlead.session.evidence.other_inputs import ABSENT, OtherInputs
 from fairlead.shell.layer import View
 from fairlead.shell.reads import Access, Reads, Seen
+from fairlead.shell.sandbox.box.path_calls import DOCUMENTS
 from fairlead.shell.sandbox.layer.ignored import TOOL_CACHES
 from fairlead.workspace.paths import Roots, real_path
 
@@ -33,6 +34,8 @@ _CACHES = pathspec.GitIgnoreSpec.from_lines(
 _CARGO_MARK = ".rustc_info.json"
 # programs that list folders to find the files of a few kinds
 _SCANNERS = ("python", "pypy", "node", "deno", "bun", "go", "cargo", "rustc", "java", "ruby", "php")
+# caches of results: their programs look at files to find those that have changed
+_RESULTS = pathspec.GitIgnoreSpec.from_lines(("*cache*", "!__pycache__/", "!.pytest_cache/"))
 # suffixes of which one may take the place of another
 _FAMILIES = (
     frozenset((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte")),
@@ -51,30 +54,30 @@ class _Links:
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
         """Where the links lead, by their own paths without links."""
-        self._known = {"/": "/"}
+        self._known = dict[str, str]()
 
     def resolve(self, path: str, depth: int = 0) -> str:
         """The path without links and `..`. What does not exist counts as no link."""
-        known = self._known.get(path)
-        if known is not None:
-            return known
-        folder, name = os.path.split(path.rstrip("/"))
-        parent = self.resolve(folder, depth)
-        if name in ("", "."):
-            real = parent
-        elif name == "..":
-            real = os.path.dirname(parent)
-        else:
-            real = os.path.join(parent, name)
-            try:
-                target = os.readlink(real)
-            except OSError:
-                pass
-            else:
-                self.found[real] = target
-                real = self.resolve(os.path.join(parent, target), depth + 1) if depth < _MAX_LINKS else real
-        self._known[path] = real
+        written, real = "", "/"
+        for name in path.split("/"):
+            if name in ("", "."):
+                continue
+            written += f"/{name}"
+            known = self._known.get(written)
+            if known is None:
+                known = os.path.dirname(real) if name == ".." else self._follow(os.path.join(real, name), depth)
+                self._known[written] = known
+            real = known
         return real
+
+    def _follow(self, path: str, depth: int) -> str:
+        """Where a path leads whose folder has no links."""
+        try:
+            target = os.readlink(path)
+        except OSError:
+            return path
+        self.found[path] = target
+        return self.resolve(os.path.join(os.path.dirname(path), target), depth + 1) if depth < _MAX_LINKS else path
 
 
 @dataclass
@@ -86,7 +89,15 @@ class _Found:
     was_written: bool = False
     was_opened: bool = False
     programs: set[str] = field(default_factory=set[str])
-    """Those that listed it."""
+    """Those that listed the folder, or asked about the file."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it was a file whose content or times can matter."""
+        if self.seen is None or not self.seen.is_file:
+            return False
+        is_document = self.first.path.endswith(DOCUMENTS)
+        return self.was_opened or not is_document or not _are_scanners(self.programs)
 
 
 def find_inputs(
@@ -128,9 +139,11 @@ class _Search:
         self._listed = dict[str, frozenset[str] | None]()
         self._others = dict[str, str]()
         self._is_complete = True
+        self._uses_results = False
 
     def inputs(self, reads: Reads) -> Inputs | None:
         found = self._by_path(reads)
+        self._uses_results = any(each.was_opened and self._is_result(path) for path, each in found.items())
         outputs = {path for path, each in found.items() if _is_output(each)}
         for path, each in found.items():
             is_in_output = any(folder in outputs for folder in _parents(path)) and not os.path.lexists(path)
@@ -141,8 +154,8 @@ class _Search:
                 self._others[link] = f"link:{target}"
         if not self._is_complete or len(self._others) > MAX_OTHERS:
             return None
-        opened = [place[0] for path, each in found.items() if each.was_opened and (place := self._place(path))]
-        listed = _with_suffixes(self._listed, opened)
+        used = [place[0] for path, each in found.items() if each.is_used and (place := self._place(path))]
+        listed = _with_suffixes(self._listed, used)
         others = {self._named(path): state for path, state in self._others.items()}
         return Inputs(frozenset(self._files), frozenset(self._absent), listed, others)
 
@@ -158,9 +171,11 @@ class _Search:
             self._add_absent(path)
         elif each.seen.is_folder:
             if each.programs:
-                self._listed[name] = frozenset() if all(map(_is_scanner, each.programs)) else None
+                self._listed[name] = frozenset() if _are_scanners(each.programs) else None
             elif os.path.isdir(path):
                 self._others[path] = FOLDER
+        elif not each.is_used and not self._uses_results and os.path.lexists(path):
+            self._others[path] = self._states.now(path, PRESENT)
         elif self._is_followed(name):
             self._files.add(name)
         else:
@@ -233,6 +248,10 @@ class _Search:
             return True
         return self._is_cache(path) or self._is_in_cargo_target(top, parts)
 
+    def _is_result(self, path: str) -> bool:
+        place = self._place(path)
+        return place is not None and _RESULTS.match_file(place[1])
+
     def _is_cache(self, path: str) -> bool:
         place = self._place(path)
         return place is not None and bool(place[1]) and _CACHES.match_file(place[1])
@@ -284,18 +303,18 @@ def _is_output(each: _Found) -> bool:
     return each.first.kind == "write" and not each.seen.is_folder
 
 
-def _is_scanner(program: str) -> bool:
-    return program.startswith(_SCANNERS)
+def _are_scanners(programs: Collection[str]) -> bool:
+    return bool(programs) and all(program.startswith(_SCANNERS) for program in programs)
 
 
 def _is_library(path: str) -> bool:
     return path.startswith("/lib")
 
 
-def _with_suffixes(listed: dict[str, frozenset[str] | None], opened: list[str]) -> dict[str, frozenset[str] | None]:
-    """The listed folders, each with the suffixes of the files that were opened in and below it, if they count."""
+def _with_suffixes(listed: dict[str, frozenset[str] | None], used: list[str]) -> dict[str, frozenset[str] | None]:
+    """The listed folders, each with the suffixes of the files that were used in and below it, if they count."""
     suffixes: dict[str, set[str]] = {folder: set() for folder, each in listed.items() if each is not None}
-    for path in opened:
+    for path in used:
         suffix = suffix_of(path)
         for folder in _parents(path):
             if folder in suffixes:

@@ -39,7 +39,7 @@ from fairlead.shell.sandbox import repository
 from fairlead.shell.sandbox.box import mounts
 from fairlead.shell.sandbox.box.ending import END_TIMEOUT, LauncherStatus, end_box
 from fairlead.shell.sandbox.box.network import OpenNetwork, open_network
-from fairlead.shell.sandbox.box.path_calls import path_call_filter, path_calls
+from fairlead.shell.sandbox.box.path_calls import DOCUMENTS, path_call_filter, path_calls
 from fairlead.shell.sandbox.box.seccomp import seccomp_filter
 from fairlead.shell.sandbox.box.spec import BoxSpec, OverlaySpec, program_argv
 from fairlead.shell.sandbox.caches import CompilerCaches
@@ -308,6 +308,7 @@ class SandboxLayer:
             reads=-1,
             path_filter=path_call_filter() if order.records and not network else b"",
             path_calls=path_calls(),
+            documents=[os.fsencode(end) for end in DOCUMENTS],
             file_size=FILE_SIZE,
             processes=limits.processes,
             memory=limits.memory,

@@ -133,15 +133,22 @@ def install_asking_filter(program: bytes) -> int:
 
 
 def read_text(thread: int, address: int, buffer: "ctypes.Array[ctypes.c_char]") -> bytes | None:
-    """The text up to a NUL in the memory of another process. None if it cannot be read.
+    """The text up to a NUL in the memory of another process.
+
+    None if the kernel finds no text there either: the address is invalid, or the text too long.
 
     Args:
         buffer: of 4096 bytes, which is the longest text.
+
+    Raises:
+        OSError: the memory of the process cannot be read.
     """
     first = _PAGE - address % _PAGE  # the text may end before a page that does not exist
     parts = (_Part * 2)(_Part(address, first), _Part(address + first, _PAGE - first))
     own = _Part(ctypes.addressof(buffer), _PAGE)
     size = _process_vm_readv(thread, ctypes.byref(own), 1, parts, 2, 0)
+    if size < 0 and ctypes.get_errno() != errno.EFAULT:
+        raise OSError(ctypes.get_errno(), "process_vm_readv")
     end = buffer.raw.find(b"\0", 0, max(size, 0))
     return buffer.raw[:end] if end >= 0 else None
 

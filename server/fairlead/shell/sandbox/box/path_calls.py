@@ -17,6 +17,9 @@ The kinds are `open`, `open2` (`flags` is the position of a `struct open_how`), 
 creates or replaces what it names), and `supervise` (the call installs a filter, which may need a supervisor).
 """
 
+DOCUMENTS = (".md", ".markdown", ".rst", ".adoc")
+"""The ends of the names of files that many programs only look at because they look at all files."""
+
 _NEW_LISTENER, _FILTER_FLAGS = 8, 1  # of seccomp(2), and the position of the flags
 _EMPTY_PATH = 0x1000  # AT_EMPTY_PATH: the call is about an open file
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from fairlead.shell.sandbox.box.path_calls import PathCall
     from fairlead.shell.sandbox.box.spec import BoxSpec
 
+    Key = tuple[str, bytes, bytes]
+    """What a call does, with which path, and the program if it is not the first one that counts there."""
+    Seen = tuple[int, int, int, int, bytes]
+    """Mode, size, mtime and ctime in ns, and the first program that listed the folder or looked at the document."""
+
 # how many different accesses are noted; a command with more is not recorded
 MAX_ACCESSES = 50_000
 # seconds for the supervisor to write what it noted, after the last process of the box has ended
@@ -117,7 +122,7 @@ def _supervise(spec: "BoxSpec", socket: "_socket.socket") -> int:
         os.write(spec["reads"], marshal.dumps(None))
         return 0
     listener = array.array("i", messages[0][2])[0]
-    supervisor = _Supervisor(listener, spec["path_calls"], os.fsencode(spec["argv"][0]))
+    supervisor = _Supervisor(listener, spec)
     supervisor.run()
     os.write(spec["reads"], marshal.dumps(supervisor.result()))
     return 0
@@ -126,9 +131,10 @@ def _supervise(spec: "BoxSpec", socket: "_socket.socket") -> int:
 class _Supervisor:
     """Answers the notifications of one filter."""
 
-    def __init__(self, listener: int, calls: "dict[int, list[PathCall]]", shell: bytes) -> None:
-        self._listener, self._calls, self._shell = listener, calls, shell
-        self._accesses: dict[tuple[str, bytes], tuple[int, int, int, int, bytes] | None] = {}
+    def __init__(self, listener: int, spec: "BoxSpec") -> None:
+        self._listener, self._calls = listener, spec["path_calls"]
+        self._shell, self._documents = os.fsencode(spec["argv"][0]), tuple(spec["documents"])
+        self._accesses: dict[Key, Seen | None] = {}
         self._has_begun = False  # bubblewrap's own calls come first
         self._received = self._withdrawn = self._unreadable = 0
         self._first, self._last = 1 << 64, 0
@@ -138,7 +144,7 @@ class _Supervisor:
     def result(self) -> dict[str, object]:
         """What was noted, as `shell/reads.py` reads it."""
         return {
-            "accesses": [(kind, path, seen) for (kind, path), seen in self._accesses.items()],
+            "accesses": [(kind, path, seen) for (kind, path, _), seen in self._accesses.items()],
             "interrupted": self._withdrawn + max(self._last - self._first + 1, 0) - self._received,
             "supervises": self._supervises,
             "incomplete": bool(self._unreadable) or len(self._accesses) >= MAX_ACCESSES,
@@ -164,7 +170,8 @@ class _Supervisor:
             # with EINTR, which is why the numbers are counted
             self._first, self._last = min(self._first, notification), max(self._last, notification)
             self._received += 1
-            noted = [self._note(thread, call, arguments) for call in self._calls[number]]
+            is_full = len(self._accesses) >= MAX_ACCESSES
+            noted = [] if is_full else [self._note(thread, call, arguments) for call in self._calls[number]]
             try:
                 fcntl.ioctl(self._listener, _ANSWER, _RESPONSE.pack(notification, 0, 0, _CONTINUE))
             except OSError:  # interrupted too, or the process was killed; its memory may not have been what was read
@@ -173,15 +180,18 @@ class _Supervisor:
                     if key is not None:
                         self._accesses.pop(key, None)
 
-    def _note(self, thread: int, call: "PathCall", arguments: list[int]) -> tuple[str, bytes] | None:
+    def _note(self, thread: int, call: "PathCall", arguments: list[int]) -> "Key | None":
         """Notes what a call does with one path. Returns the key, if it is new."""
         kind, folder, at, flags_at = call
         if kind == "supervise":
             self._supervises = True
             return None
-        text = self._text(thread, arguments[at])
-        if text is None:
+        try:
+            text = kernel.read_text(thread, arguments[at], self._buffer)
+        except OSError:
             self._unreadable += self._has_begun
+            return None
+        if text is None:  # the call fails; Rust's library makes such calls to try what the kernel knows
             return None
         if kind == "execute" and not self._has_begun:
             self._has_begun = text == self._shell
@@ -198,15 +208,43 @@ class _Supervisor:
         if path is None:
             self._unreadable += 1
             return None
-        key = (kind, path)
-        if key in self._accesses or len(self._accesses) >= MAX_ACCESSES:
+        return self._add(thread, kind, path)
+
+    def _add(self, thread: int, kind: str, path: bytes) -> "Key | None":
+        key = (kind, path, b"")
+        if key not in self._accesses:
+            self._accesses[key] = self._seen(thread, path, kind)
+            return key
+        seen = self._accesses[key]
+        if seen is None or not seen[4]:
             return None
-        self._accesses[key] = _seen(thread, path, is_opened=kind == "open")
+        program = _program(thread)  # each program that lists a folder counts
+        key = (kind, path, program)
+        if program == seen[4] or key in self._accesses:
+            return None
+        self._accesses[key] = (*seen[:4], program)
         return key
 
-    def _text(self, thread: int, address: int) -> bytes | None:
-        """The path at an address of a process, None if it cannot be read."""
-        return kernel.read_text(thread, address, self._buffer)
+    def _seen(self, thread: int, path: bytes, kind: str) -> "Seen | None":
+        """What a process is about to see at a path. None: nothing."""
+        try:
+            root = os.open(b"/proc/%d/root" % thread, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            descriptor = kernel.open_in_root(root, path)
+        except OSError:
+            return None
+        finally:
+            os.close(root)
+        try:
+            found = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        is_listed = kind == "open" and stat.S_ISDIR(found.st_mode)
+        has_program = is_listed or (kind == "look" and stat.S_ISREG(found.st_mode) and path.endswith(self._documents))
+        program = _program(thread) if has_program else b""
+        return found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, program
 
     def _open_how(self, thread: int, address: int) -> int:
         data = kernel.read_memory(thread, address, self._buffer, _HOW.size)
@@ -232,29 +270,9 @@ def _kind_of_open(flags: int) -> str:
     return "change" if flags & _CREATE else "open"
 
 
-def _seen(thread: int, path: bytes, *, is_opened: bool) -> tuple[int, int, int, int, bytes] | None:
-    """What a process is about to see at a path: (mode, size, mtime in ns, ctime in ns, program). None: nothing.
-
-    `program` is the name of the one that lists the folder at the path; otherwise empty.
-    """
+def _program(thread: int) -> bytes:
+    """The name of the program of a process; `?` if it cannot be read."""
     try:
-        root = os.open(b"/proc/%d/root" % thread, os.O_PATH | os.O_CLOEXEC)
+        return os.path.basename(os.readlink(b"/proc/%d/exe" % thread)) or b"?"
     except OSError:
-        return None
-    try:
-        descriptor = kernel.open_in_root(root, path)
-    except OSError:
-        return None
-    finally:
-        os.close(root)
-    try:
-        found = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    program = b""
-    if is_opened and stat.S_ISDIR(found.st_mode):
-        try:  # noqa: SIM105  as above
-            program = os.path.basename(os.readlink(b"/proc/%d/exe" % thread))
-        except OSError:
-            pass
-    return found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, program
+        return b"?"

@@ -84,6 +84,8 @@ class BoxSpec(TypedDict):
     """The filter that makes the kernel report them (`path_calls.py`)."""
     path_calls: dict[int, list[PathCall]]
     """What each reported call does, by number."""
+    documents: list[bytes]
+    """For files whose names end so, it is recorded which programs look at them."""
     file_size: int
     """The maximum size of a file."""
     processes: int
