@@ -102,10 +102,17 @@ function completedAppearance({
   changedSince,
   flaky,
   leftovers,
+  testsPassWithout,
 }: PlanItem): StepAppearance {
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
     case "verified":
+      if (testsPassWithout)
+        return {
+          ...GREEN,
+          word: t("done, verified by {0}, but the new tests pass without the change", command),
+          note: t("verified · the new tests pass without the change"),
+        };
       return { ...GREEN, word: t("done, verified by {0}", command), note: t("verified") };
     case "proved":
       return { ...GREEN, word: t("done, proved by {0}, which fails without the change", command), note: t("proved") };

@@ -21,6 +21,8 @@ export interface EvidenceCommand {
   readonly verifies: boolean;
   /** It is a check that ran on the files without the proposals. */
   readonly withoutChanges: boolean;
+  /** It is a check that ran on the files with only the proposed tests (docs/plan.md, P23). */
+  readonly withTests: boolean;
 }
 
 /** A call of a tool of a tool server for a step, or a request to the web. */
@@ -102,6 +104,8 @@ export interface PlanItem {
   readonly decidedBy: string;
   /** If it is `stale`: the URIs of the files that changed after that command. */
   readonly changedSince: readonly string[];
+  /** Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23). */
+  readonly testsPassWithout: boolean;
   /** The errors among the `problems` of the files that the item changed. */
   readonly newErrors: number;
   /** What happened while it was in progress. */

@@ -171,7 +171,7 @@ class Bash:
         call.repeat = "allowed" if self._commands.background.running else "until_unchanged"
         call.progress = _lines(*notes, "Cancelled after the command had ended. Its output:", result.output)
         try:
-            changed, is_doubtful = await job.end(result.ended, result.exit_code)
+            changed, is_doubtful, _ = await job.end(result.ended, result.exit_code)
         except NotRun as error:
             raise ToolError(_lines(*notes, str(error), result.output)) from error
         is_boxed_failure = job.where == "sandboxed" and result.exit_code != 0
@@ -202,7 +202,7 @@ class Bash:
         async def on_end(command: BackgroundCommand) -> str:
             assert command.ended is not None
             try:
-                changed, _ = await job.end(command.ended, command.exit_code)
+                changed = (await job.end(command.ended, command.exit_code)).report
                 return _lines(changed, _left_running(job.running.left_running))
             except NotRun as error:
                 command.ended, command.exit_code = "failed", None

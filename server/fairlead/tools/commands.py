@@ -101,6 +101,8 @@ class JobEnd(NamedTuple):
     """Lines for the model about the changes of the command."""
     is_doubtful: bool
     """Whether the recording of what it read may have made it fail, so that it verifies nothing."""
+    inputs: Inputs | None
+    """What it read, if all of that was recorded."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ class Job:
     repeat: Callable[[], Awaitable[Repeated]] | None = None
     """Runs it again without the leftovers. Raises ToolError if it cannot run."""
     is_check: bool = False
+    with_tests: bool = False
+    """See `CommandRun`."""
 
     @property
     def where(self) -> Where:
@@ -183,7 +187,8 @@ class Job:
                 self.commands.unrecorded.add(self.command)
             closed = replace(closed, is_doubtful=is_doubtful)
             closed = replace(closed, inputs=await self._find_inputs(reads))
-            return JobEnd("\n".join(filter(None, (closed.report, NEEDS_LEFTOVERS if needed else ""))), is_doubtful)
+            report = "\n".join(filter(None, (closed.report, NEEDS_LEFTOVERS if needed else "")))
+            return JobEnd(report, is_doubtful, closed.inputs)
         except NotRun:
             ended, exit_code = "failed", None
             raise
@@ -222,7 +227,7 @@ class Job:
             return replace(run, verified=verified, state=self.state, inputs=closed.inputs)
         if closed.is_doubtful or self.without_changes is None:
             return run
-        return replace(run, without_changes=self.without_changes, inputs=closed.inputs)
+        return replace(run, without_changes=self.without_changes, with_tests=self.with_tests, inputs=closed.inputs)
 
     async def _close_box(self, *, discard: bool, must_have_run: bool) -> "_Closed":
         closed = _Closed()

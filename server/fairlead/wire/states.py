@@ -26,6 +26,8 @@ class EvidenceCommandWire(TypedDict):
     """It is a test run, a build, a linter or a type checker, and its exit code shows the result."""
     withoutChanges: bool
     """It is a check that ran on the files without the proposals."""
+    withTests: bool
+    """It is a check that ran on the files with only the proposed tests (docs/plan.md, P23)."""
 
 
 class EvidenceCallWire(TypedDict):
@@ -110,6 +112,8 @@ class PlanItemWire(TypedDict):
     """The command that decides `verification`; empty: none."""
     changedSince: list[str]
     """If it is `stale`: the URIs of the files that changed after that command."""
+    testsPassWithout: bool
+    """Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23)."""
     newErrors: int
     """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire

@@ -222,5 +222,11 @@ def _tool_call(call: ServerCall) -> ToolCall:
 def _ran_command(run: CommandRun) -> RanCommand:
     ran_without_changes = run.without_changes is not None
     return RanCommand(
-        run.command, run.exit_code, round(run.seconds, 3), run.stopped, bool(run.verified), ran_without_changes
+        run.command,
+        run.exit_code,
+        round(run.seconds, 3),
+        run.stopped,
+        bool(run.verified),
+        ran_without_changes,
+        run.with_tests,
     )

@@ -91,6 +91,8 @@ class RanCommand:
     """Whether its result counts as that of a verifying command (docs/plan.md P16)."""
     without_changes: bool
     """Whether it ran on the files without the proposals."""
+    with_tests: bool = False
+    """Whether it ran on the files with only the proposed tests (docs/plan.md P23). Missing in older records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from fairlead.edits.smallest import SmallestSetSearch
 from fairlead.errors import ToolError
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, UserChecks, requested_checks
+from fairlead.tools.baseline import baseline_of
 from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
@@ -172,7 +173,8 @@ class _Search:
         call = RunningCall(call_id, check.item_id, _ignore if is_part else self._user_checks.publish)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else self._commands.record_state("sandboxed")
-        run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
+        is_baseline = not chosen and not len(baseline_of(self._changes, self._user_checks.files.roots))
+        run = CheckRun(check.command, "sandboxed", state, self._handle, seen, is_baseline, retained=False)
         try:
             end = await run_check(self._commands, run, call.without_output())
             self._lacked_retained |= seen is None and end.lacked_retained
