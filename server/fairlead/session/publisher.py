@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.events import CheckFinished, Event, SmallestSet
+from fairlead.agent.events import CheckFinished, Event, NeededChanges, SmallestSet
 from fairlead.edits.undo import DecisionLog
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import Record
@@ -30,6 +30,7 @@ class _Versions:
     decisions: DecisionLog
     checked: CheckFinished | None
     smallest: SmallestSet | None
+    needed: NeededChanges | None
     problems: int
 
     def same_plan(self, other: "_Versions") -> bool:
@@ -40,7 +41,7 @@ class _Versions:
         ) and self.record is other.record
 
     def same_edits(self, other: "_Versions") -> bool:
-        same_checks = self.checked is other.checked and self.smallest is other.smallest
+        same_checks = self.checked is other.checked and self.smallest is other.smallest and self.needed is other.needed
         same_proposals = (self.edits, self.problems) == (other.edits, other.problems)
         return same_proposals and self.decisions is other.decisions and same_checks
 
@@ -71,7 +72,7 @@ class Publisher:
         """Increases with each change of the plan or its evidence."""
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0)
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, None, 0)
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -91,6 +92,7 @@ class Publisher:
             decisions=self._decisions(),
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
+            needed=evidence.needed_changes.now(),
             problems=evidence.problems.version,
         )
 
@@ -134,5 +136,6 @@ class Publisher:
             weakened=self._weakened(),
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
+            needed=evidence.needed_changes.now(),
             errors=evidence.problems.errors(),
         )

@@ -364,6 +364,30 @@ class SmallestSetWire(TypedDict):
     """What the result means, for the user."""
 
 
+class NeededChangesWire(TypedDict):
+    """Which changes the checks need: each was left out alone (docs/plan.md, P23). Those to tests are in no list."""
+
+    commands: list[str]
+    """The checks, which must all pass."""
+    outcome: Literal["complete", "limit", "stopped", "fails", "flaky", "changed"]
+    """`complete`: all changes were tried. `limit`, `stopped`: those in `untried` were not. `fails`: the checks fail
+    with all changes. `flaky`: they passed and failed with all changes. `changed`: the proposals changed, or the agent
+    began to work. With the last three, all lists are empty.
+    """
+    runs: int
+    version: int
+    """The version of the edits for which it was found."""
+    needed: list[ChangeIdWire]
+    """A check fails without the change."""
+    notNeeded: list[ChangeIdWire]
+    """The checks pass without the change. They may fail without several of these."""
+    unread: list[ChangeIdWire]
+    """No check has read the file."""
+    untried: list[ChangeIdWire]
+    message: str
+    """What the result means, for the user."""
+
+
 class CheckedSessionWire(TypedDict):
     """A session whose proposals are checked with those of others."""
 
@@ -468,6 +492,8 @@ class EditsWire(TypedDict):
     """
     smallest: SmallestSetWire | None
     """The last smallest set that a search found, with the changes that are still undecided, as long as it holds."""
+    needed: NeededChangesWire | None
+    """Which of the changes that are still undecided the checks need, until the text of a file changes."""
 
 
 class SetOperation(TypedDict):
