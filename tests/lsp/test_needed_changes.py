@@ -60,9 +60,11 @@ async def test_p23_each_change_is_left_out_in_turn(workspace: Path, replay: Repl
         assert names(client, found["needed"]) == [("calc.py", 2)]
         assert names(client, found["notNeeded"]) == [("calc.py", 5)]
         assert names(client, found["unread"]) == [("notes.md", 1)]
-        said = f"`{CHECK}` passes without calc.py, line 5. `{CHECK}` does not read notes.md. (4 runs)"
+        said = f"`{CHECK}` passes without calc.py, line 5. It does not read notes.md. (4 runs)"
         assert found["message"] == said
         assert client.last("agent/edits")["needed"] == found
+        record = (await client.request("agent/record", {"sessionId": session(client)}))["record"]
+        assert [each["need"] for each in record["changes"]] == ["needed", "notNeeded", "unread", None, None]
         progress = client.events("needed_progress")
         assert [each["runs"] for each in progress] == [1, 2, 3, 4]
         commands = item(client)["evidence"]["commands"]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlead import __version__
+from fairlead.edits import selection
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence, ServerCall
@@ -16,6 +17,7 @@ from fairlead.session.record.document import (
     ChangesCost,
     FileContent,
     KnownFile,
+    Need,
     PlannedItem,
     PlanVersion,
     RanCommand,
@@ -53,7 +55,7 @@ class _Creator:
             session.roots,
             session.evidence.support_by_item,
         )
-        self._weakened = session.weakened()
+        self._weakened, self._needed = session.weakened(), session.evidence.needed_changes.now()
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         is_secret = session.files.secret_filter()
         # the folder of a file that the session knows may have been removed from the workspace
@@ -129,6 +131,7 @@ class _Creator:
         )
 
     def _changes(self) -> Iterator[Change]:
+        needs = self._needs()
         for outcome in hunk_outcomes(self._state.changes, self._state.decisions):
             if not self._roots.contains(Path(outcome.path)):
                 continue
@@ -142,7 +145,18 @@ class _Creator:
                 outcome.outcome,
                 outcome.hunk,
                 tuple(map(str, weakens)),
+                needs.get(selection.Change(outcome.path, key)) if outcome.outcome == "review" else None,
             )
+
+    def _needs(self) -> Mapping[selection.Change, Need]:
+        found = self._needed
+        if found is None:
+            return {}
+        return {
+            **dict.fromkeys(found.needed, "needed"),
+            **dict.fromkeys(found.not_needed, "notNeeded"),
+            **dict.fromkeys(found.unread, "unread"),
+        }
 
     def _verifications(self) -> Iterator[Verification]:
         """For each verifying command, its last run that was not stopped; in the order of these runs."""

@@ -182,6 +182,9 @@ class PlanVersion:
     """The whole plan after the change."""
 
 
+Need = Literal["needed", "notNeeded", "unread"]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A proposed change, and what the user decided."""
@@ -196,6 +199,8 @@ class Change:
     """None: the change is not in lines, such as a creation, a deletion, a move or a change to a binary file."""
     weakens: tuple[str, ...] = ()
     """Why it weakens tests (docs/plan.md P22), if the user has not decided on it."""
+    need: Need | None = None
+    """Whether the checks need it (docs/plan.md P23). None: it was not tried, or the user has decided on it."""
 
 
 @dataclass(frozen=True, slots=True)

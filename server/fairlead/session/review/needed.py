@@ -207,7 +207,8 @@ class _Search:
             sentences.append(f"{names} {passes} without {listed}.")
         if unread:
             files = _joined(dict.fromkeys(roots.relative(Path(change.path)) for change in unread))
-            sentences.append(f"{names if one else 'No check'} {'does not read' if one else 'reads'} {files}.")
+            who = ("It" if not_needed else names) + " does not read" if one else "No check reads"
+            sentences.append(f"{who} {files}.")
         if untried:
             sentences.append(f"{count_of(len(untried), 'change')} {'was' if len(untried) == 1 else 'were'} not tried.")
         if not (not_needed or unread or untried):
