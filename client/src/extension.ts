@@ -66,6 +66,7 @@ import { Rewinds } from "./features/sessions/rewinds";
 import { Sessions } from "./features/sessions/sessions";
 import type { SessionNode } from "./features/sessions/sessionRows";
 import { SessionsView } from "./features/sessions/sessionsView";
+import { NeededChangesSearch } from "./features/review/neededChanges";
 import { SmallestSets } from "./features/review/smallestSets";
 import { TogetherChecks } from "./features/review/togetherChecks";
 import { DiffContents } from "./features/review/diffContents";
@@ -218,6 +219,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const terminals = new Terminals(store, agent);
   const checks = new Checks(store, agent, planEdits, terminals);
   const smallestSets = new SmallestSets(store, agent, review, diffs, (...question) => checks.choose(...question));
+  const neededChanges = new NeededChangesSearch(store, agent, (...question) => checks.choose(...question));
   const togetherChecks = new TogetherChecks(store, agent, diffs);
   server = agent;
 
@@ -318,6 +320,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkWithoutChange: (node?: Partial<StepNode>) => checks.runWithoutChange(node),
     checkAccepted: () => checks.runOnAccepted(),
     findSmallestSet: () => smallestSets.find(),
+    findNeededChanges: () => neededChanges.find(),
     checkTogether: () => togetherChecks.check(),
     acceptNeeded: () => smallestSets.accept(),
     undoReview: async (options?: vscode.TextDocumentShowOptions) => {

@@ -60,6 +60,7 @@ function sessionsWith(...files: FileEdits[]): readonly Session[] {
     redoLabel: null,
     checked: null,
     smallest: null,
+    needed: null,
   };
   store.setEdits(edits);
   return store.reviewable;

@@ -15,7 +15,7 @@ from fairlead.edits.changeset import Changeset
 from fairlead.json_reader import to_json
 from fairlead.lsp import convert, convert_edits, convert_events
 from fairlead.lsp.content import proposal_uri
-from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_checks import check_result, needed_changes, smallest_set
 from fairlead.lsp.convert_skills import skills
 from fairlead.lsp.convert_together import race_result, together_result, together_state
 from fairlead.lsp.convert_tool_servers import offers, prompt_context, tool_servers
@@ -52,6 +52,7 @@ from protocol.examples import (
     a_smallest_set,
     a_together_result,
     proposals,
+    the_needed_changes,
 )
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, URI, Golden, Json
 from protocol.notifications import FEEDBACK
@@ -350,6 +351,8 @@ def _checks() -> Iterator[Golden]:
     yield _answers("checks.run.result", wire.RUN_CHECKS, results)
     yield _asks("checks.minimize.params", wire.MINIMIZE_CHECKS, {"sessionId": SESSION, "check": "pytest -q"})
     yield _answers("checks.minimize.result", wire.MINIMIZE_CHECKS, smallest_set(a_smallest_set()))
+    yield _asks("checks.needed.params", wire.NEEDED_CHANGES, {"sessionId": SESSION, "check": "pytest -q"})
+    yield _answers("checks.needed.result", wire.NEEDED_CHANGES, needed_changes(the_needed_changes()))
     yield _asks("checks.together.params", wire.CHECK_TOGETHER, {})
     found = a_together_result()
     yield _answers("checks.together.result", wire.CHECK_TOGETHER, together_result(found))

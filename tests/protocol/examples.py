@@ -1,6 +1,6 @@
 """Core values that several golden messages use: a plan, its record, proposed edits, the usage of a run."""
 
-from fairlead.agent.events import CheckFinished, SmallestSet
+from fairlead.agent.events import CheckFinished, NeededChanges, SmallestSet
 from fairlead.agent.model import Usage
 from fairlead.edits import changeset as cs
 from fairlead.edits import selection
@@ -169,6 +169,13 @@ def a_session_record() -> SessionRecord:
             KnownFile("src/問候.py", before, FileContent(None, executable=False)),
         ),
     )
+
+
+def the_needed_changes() -> NeededChanges:
+    """Two changes: one is needed, and the check passes without the other one."""
+    (first,), (other, *_) = a_smallest_set().needed, a_smallest_set().not_needed
+    message = "`pytest -q` passes without src/問候.py, line 4. (4 runs)"
+    return NeededChanges(("pytest -q",), "complete", 4, (first,), (other,), (), (), 5, message)
 
 
 def a_smallest_set() -> SmallestSet:

@@ -8,6 +8,7 @@ from fairlead.agent.errors import Help, ModelFailure
 from fairlead.agent.tool import Location
 from fairlead.edits.changeset import Changeset
 from fairlead.edits.selection import only
+from fairlead.lsp.convert_checks import CheckEvent
 from fairlead.lsp.progress import Progress
 from fairlead.lsp.publish import Notifier
 from fairlead.plan import TodoManager
@@ -17,7 +18,16 @@ from fairlead.sentences import Sentence
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent, ToolServersChanged
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.session.review.weakened import Weakened
-from protocol.examples import A_CHECK, A_PLAN_UPDATE, A_USAGE, SERVER_STATUSES, a_plan_state, a_smallest_set, proposals
+from protocol.examples import (
+    A_CHECK,
+    A_PLAN_UPDATE,
+    A_USAGE,
+    SERVER_STATUSES,
+    a_plan_state,
+    a_smallest_set,
+    proposals,
+    the_needed_changes,
+)
 from protocol.golden import CALL, FOLDER, ROOT, SESSION, Golden, RecordingClient
 
 REMINDER = PlanReminder("Update your todos. In progress: #2: 翻譯問候語 👋.", " Rewrite the plan.")
@@ -37,6 +47,7 @@ def states() -> Iterator[Golden]:
     found = a_smallest_set()
     two = only(changes, [*found.needed, *found.not_needed])
     yield _published("edits.smallest", EditsChanged(5, two, None, None, smallest=found))
+    yield _published("edits.needed", EditsChanged(5, two, None, None, needed=the_needed_changes()))
     empty_edits = EditsChanged(6, Changeset(), "Accept 3 files", "Reject b.py", checked=A_CHECK)
     yield _published("edits.empty", empty_edits)
     yield _published("toolServers", ToolServersChanged(SERVER_STATUSES))
@@ -72,6 +83,8 @@ def run_events() -> Iterator[Golden]:
         A_CHECK,
         events.CheckSearch("check-2", ("pytest -q",), 5, 27, 12, 6),
         a_smallest_set(),
+        events.NeededProgress("check-3", ("pytest -q",), 3, 6),
+        the_needed_changes(),
         events.ToolFinished(CALL, False, "[>] #2: 翻譯問候語 👋", (), A_PLAN_UPDATE),
         events.ReminderSent(REMINDER.about, REMINDER.text),
         events.Steered("用您好 (say it politely)"),
@@ -81,7 +94,7 @@ def run_events() -> Iterator[Golden]:
         events.Compacted("Old tool results were cleared from the conversation (about 80,000 tokens)."),
         events.RunFinished("end_turn"),
     ):
-        is_of_user = isinstance(event, events.CheckFinished | events.CheckSearch | events.SmallestSet)
+        is_of_user = isinstance(event, CheckEvent)
         golden = _published("event", event if is_of_user else replace(event, run_id="run1"))
         yield Golden(f"event.{golden.value['kind']}", golden.method, golden.direction, golden.part, golden.value)
 

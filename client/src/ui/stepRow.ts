@@ -1,7 +1,8 @@
 // The row of a step, which the plan and the conversation show, and texts about a plan. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Evidence, FileEdits, Plan, PlanItem } from "../wire/protocolStates";
+import type { Edits, Evidence, FileEdits, Plan, PlanItem } from "../wire/protocolStates";
+import { unneededChanges } from "./changeTexts";
 import { countText, costSummary } from "./format";
 import { errorCount } from "./problemTexts";
 import type { Appearance, Row } from "./row";
@@ -29,14 +30,14 @@ const ORANGE = { icon: "warning", color: "charts.orange" };
 export type Activity = "working" | "waiting" | "idle";
 
 /**
- * Returns the row of a step. `relative` converts a URI to a path for display. `files`: what is proposed. `laterChanges`:
+ * Returns the row of a step. `relative` converts a URI to a path for display. `edits`: what is proposed. `laterChanges`:
  * texts that say what later changed the step's parts of files.
  */
 export function stepRow(
   item: PlanItem,
   activity: Activity,
   relative: (uri: string) => string,
-  files: readonly FileEdits[] = [],
+  edits?: Pick<Edits, "files" | "needed">,
   laterChanges: readonly string[] = [],
 ): PlanRow {
   const look = appearanceOf(item, activity);
@@ -48,7 +49,8 @@ export function stepRow(
     item.leftovers.length > 0 ? t("Passes only with the ignored: {0}", item.leftovers.map(relative).join(", ")) : "";
   const doing = item.status === "in_progress" && !look.note ? item.activeForm || look.word : "";
   const errors = errorCount(item.newErrors);
-  const weakened = weakensTests(item, files) ? t("weakens tests") : "";
+  const weakened = weakensTests(item, edits?.files ?? []) ? t("weakens tests") : "";
+  const unneeded = item.status === "completed" ? unneededChanges(item.id, edits, relative) : [];
   const lines = [
     item.content,
     capitalized(look.word) + (doing && item.activeForm ? `: ${item.activeForm}` : ""),
@@ -61,11 +63,13 @@ export function stepRow(
     item.byUser ? t("Your wording.") : "",
     ...laterChanges.map((words) => `${capitalized(words)}.`),
     ...evidenceLines(item.evidence),
+    unneeded.length > 0 ? t("This tick would stay without any one of: {0}", unneeded.join(", ")) : "",
   ];
+  const stays = unneeded.length > 0 ? t("{0} not needed", countText(unneeded.length, "change")) : "";
   return {
     id: `item-${item.id}`,
     label: item.content,
-    description: [errors, doing || look.note, weakened].filter(Boolean).join(" · "),
+    description: [errors, doing || look.note, weakened, stays].filter(Boolean).join(" · "),
     tooltip: lines.filter(Boolean).join("\n"),
     ...(errors && item.status === "completed" ? RED : { icon: look.icon, color: look.color }),
     screenReaderLabel: [item.content, look.word, errors, weakened, ...laterChanges].filter(Boolean).join(", "),
@@ -105,6 +109,7 @@ function completedAppearance({
   changedSince,
   flaky,
   leftovers,
+  testsPassWithout,
   unread,
   evidence,
   newErrors,
@@ -112,6 +117,12 @@ function completedAppearance({
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
     case "verified":
+      if (testsPassWithout)
+        return {
+          ...GREEN,
+          word: t("done, verified by {0}, but the new tests pass without the change", command),
+          note: t("verified · the new tests pass without the change"),
+        };
       return { ...GREEN, word: t("done, verified by {0}", command), note: t("verified") };
     case "proved":
       return { ...GREEN, word: t("done, proved by {0}, which fails without the change", command), note: t("proved") };

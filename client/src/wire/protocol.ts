@@ -11,6 +11,7 @@ import type {
   CheckResult,
   ChangeId,
   SmallestSet,
+  NeededChanges,
   TogetherResult,
   Together,
   Edits,
@@ -44,6 +45,7 @@ export const method = {
   changesInFile: "agent/edits/inFile",
   runChecks: "agent/checks/run",
   minimizeChecks: "agent/checks/minimize",
+  neededChanges: "agent/checks/needed",
   suggestChecks: "agent/checks/suggest",
   checkTogether: "agent/checks/together",
   rankRace: "agent/race/rank",
@@ -1339,6 +1341,22 @@ export interface SmallestSetFound extends EventHead, SmallestSet {
   readonly kind: "smallest_set";
 }
 
+/** A search of `agent/checks/needed` begins a run. */
+export interface NeededProgress extends EventHead {
+  readonly kind: "needed_progress";
+  /** `agent/command/stop` takes it. */
+  readonly handle: string;
+  readonly commands: readonly string[];
+  /** The number of the run that begins, from 1. */
+  readonly runs: number;
+  readonly mostRuns: number;
+}
+
+/** Such a search has ended. */
+export interface NeededChangesFound extends EventHead, NeededChanges {
+  readonly kind: "needed_changes";
+}
+
 /** The result of a call. */
 export interface ToolFinished extends EventHead {
   readonly kind: "tool_finished";
@@ -1434,6 +1452,8 @@ export type AgentEvent =
   | CheckFinished
   | CheckSearch
   | SmallestSetFound
+  | NeededProgress
+  | NeededChangesFound
   | ToolFinished
   | ReminderSent
   | Steered
@@ -1515,6 +1535,7 @@ export interface ClientRequests {
   readonly "agent/edits/inFile": { params: FileParams; result: ChangesInFileResult };
   readonly "agent/checks/run": { params: RunChecksParams; result: CheckResults };
   readonly "agent/checks/minimize": { params: MinimizeChecksParams; result: SmallestSet };
+  readonly "agent/checks/needed": { params: MinimizeChecksParams; result: NeededChanges };
   readonly "agent/checks/together": { params: NoParams; result: TogetherResult };
   readonly "agent/race/rank": { params: RaceParams; result: RaceResult };
   readonly "agent/checks/suggest": { params: NoParams; result: SuggestedChecks };

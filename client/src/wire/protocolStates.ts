@@ -21,6 +21,8 @@ export interface EvidenceCommand {
   readonly verifies: boolean;
   /** It is a check that ran on the files without the proposals. */
   readonly withoutChanges: boolean;
+  /** It is a check that ran on the files with only the proposed tests (docs/plan.md, P23). */
+  readonly withTests: boolean;
   /**
    * The number of files of the workspace that it read, which alone can make its result stale ([plan.md](plan.md), P21);
    * `null`: that is not known, so every file can.
@@ -112,6 +114,8 @@ export interface PlanItem {
    * command of another item has read none of the item's files, the item is `unverified`.
    */
   readonly unread: readonly string[];
+  /** Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23). */
+  readonly testsPassWithout: boolean;
   /** The errors among the `problems` of the files that the item changed. */
   readonly newErrors: number;
   /** What happened while it was in progress. */
@@ -362,6 +366,30 @@ export interface SmallestSet {
   readonly message: string;
 }
 
+/** Which changes the checks need: each was left out alone (docs/plan.md, P23). Those to tests are in no list. */
+export interface NeededChanges {
+  /** The checks, which must all pass. */
+  readonly commands: readonly string[];
+  /**
+   * `complete`: all changes were tried. `limit`, `stopped`: those in `untried` were not. `fails`: the checks fail with
+   * all changes. `flaky`: they passed and failed with all changes. `changed`: the proposals changed, or the agent began
+   * to work. With the last three, all lists are empty.
+   */
+  readonly outcome: "complete" | "limit" | "stopped" | "fails" | "flaky" | "changed";
+  readonly runs: number;
+  /** The version of the edits for which it was found. */
+  readonly version: number;
+  /** A check fails without the change. */
+  readonly needed: readonly ChangeId[];
+  /** The checks pass without the change. They may fail without several of these. */
+  readonly notNeeded: readonly ChangeId[];
+  /** No check has read the file. */
+  readonly unread: readonly ChangeId[];
+  readonly untried: readonly ChangeId[];
+  /** What the result means, for the user. */
+  readonly message: string;
+}
+
 /** A session whose proposals are checked with those of others. */
 export interface CheckedSession {
   readonly sessionId: string;
@@ -461,6 +489,8 @@ export interface Edits {
   readonly checked: CheckResult | null;
   /** The last smallest set that a search found, with the changes that are still undecided, as long as it holds. */
   readonly smallest: SmallestSet | null;
+  /** Which of the changes that are still undecided the checks need, until the text of a file changes. */
+  readonly needed: NeededChanges | null;
 }
 
 /** Adds or replaces a value. */

@@ -25,6 +25,12 @@ user. `fails`: the checks fail even with all changes. `flaky`: they passed and t
 `changed`: the proposals or their files changed, or the agent began to work. The last three have no set.
 """
 
+NeededOutcome = Literal["complete", "limit", "stopped", "fails", "flaky", "changed"]
+"""How a search for the changes that checks need ended (docs/plan.md P23). As `SearchOutcome`.
+
+`complete`: all changes were tried.
+"""
+
 CheckScope = Literal["all", "some", "none"]
 """How many of the undecided changes a check saw."""
 
@@ -237,6 +243,41 @@ class SmallestSet(_OfRun):
 
 
 @dataclass(frozen=True, slots=True)
+class NeededProgress(_OfRun):
+    """Progress of the search for the changes that the checks need (docs/plan.md P23)."""
+
+    handle: str
+    commands: tuple[str, ...]
+    runs: int
+    """The number of this run, from 1. A run executes each check once, until one fails."""
+    most_runs: int
+    """The maximum number of runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeededChanges(_OfRun):
+    """Which of the undecided changes the checks need. Those to tests are in none of the groups.
+
+    Each change was left out alone. All groups are empty if the outcome is `fails`, `flaky` or `changed`.
+    """
+
+    commands: tuple[str, ...]
+    outcome: NeededOutcome
+    runs: int
+    needed: tuple[Change, ...]
+    """The changes without each of which a check fails."""
+    not_needed: tuple[Change, ...]
+    """The changes without each of which the checks pass."""
+    unread: tuple[Change, ...]
+    """The changes in files that no check has read."""
+    untried: tuple[Change, ...]
+    version: int
+    """The version of the proposals with which the search began (`Files.version`)."""
+    message: str
+    """What the result means, for the user."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepBegan(_OfRun):
     """An item of the plan is in progress now."""
 
@@ -349,6 +390,8 @@ Event = (
     | CheckFinished
     | CheckSearch
     | SmallestSet
+    | NeededProgress
+    | NeededChanges
     | ToolFinished
     | ReminderSent
     | FeedbackSent

@@ -13,6 +13,7 @@ from fairlead.cli.keys import Interrupted, Keyboard
 from fairlead.cli.options import Accept
 from fairlead.cli.view.diffs import Sides, draw_diff, two_sides
 from fairlead.cli.view.display import Display
+from fairlead.cli.view.need_text import need_lines
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.display import escape_to_one_line
 from fairlead.sentences import Sentence
@@ -190,7 +191,8 @@ class Review:
         while (file := self._file(uri)) is not None and file["hunks"] and number > 0:
             hunk = file["hunks"][0]
             yours = _yours(hunk["conflict"]["current"]) if hunk["conflict"] is not None else []
-            self._print([Text(), *self._diff(sides, [hunk]), *self._reason_lines(hunk["weakens"]), *yours])
+            need = self._need_lines(file, [hunk])
+            self._print([Text(), *self._diff(sides, [hunk]), *self._reason_lines(hunk["weakens"]), *yours, *need])
             question, options = f"Accept change {total - number + 1} of {total}?", HUNK_OPTIONS
             if hunk["conflict"] is not None:
                 question, options = CONFLICT.format(what="these lines"), CONFLICT_OPTIONS
@@ -303,13 +305,18 @@ class Review:
         yours = dict.fromkeys(hunk["conflict"]["current"] for hunk in file["hunks"] if hunk["conflict"] is not None)
         errors = [Text(self._problem(file, problem), style="red") for problem in file["problems"]]
         weakens = self._reason_lines([*file["weakens"], *(why for hunk in file["hunks"] for why in hunk["weakens"])])
-        lines = [*diff, *weakens, *errors, *(line for text in yours for line in _yours(text))]
+        need = self._need_lines(file, file["hunks"])
+        lines = [*diff, *weakens, *errors, *(line for text in yours for line in _yours(text)), *need]
         self._print([Text(), heading, *lines, Text()])
         return sides
 
     def _reason_lines(self, reasons: Sequence[states.TitleWire]) -> list[Text]:
         """Why changes weaken tests, a line for each."""
         return [Text(f"{self._display.marks.failed} {clean(sentence_of(why))}", style="yellow") for why in reasons]
+
+    def _need_lines(self, file: states.FileEditsWire, hunks: Sequence[states.HunkWire]) -> list[Text]:
+        """What the checks say about these changes, a line for each."""
+        return [Text(line, style="dim") for line in need_lines(self._edits["needed"], file, hunks)]
 
     def _problem(self, file: states.FileEditsWire, problem: states.DiagnosticWire) -> str:
         """A new error of the proposed text, on one line."""

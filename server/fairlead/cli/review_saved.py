@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from rich.text import Text
+
 from fairlead.app.state_folder import state_folder
 from fairlead.cli.approvals import Approvals
 from fairlead.cli.arguments import (
@@ -33,12 +35,15 @@ from fairlead.cli.view.terminal import Terminal
 from fairlead.cli.view.text import clean, escape_hidden
 from fairlead.wire import protocol as wire
 from fairlead.wire.events import OpenedSession
-from fairlead.wire.states import EditsWire
+from fairlead.wire.states import EditsWire, NeededChangesWire
 from fairlead.workspace.paths import Roots
 
 ABOUT = """\
 Shows the proposals of a saved session as diffs, and asks about them. Without
 --session, this is the session with undecided proposals that ran last in the folder.
+
+With --needed, first runs the checks without each of the changes in turn, in the
+sandbox, and says next to each change whether a check needs it.
 
 With --together, runs the checks of all sessions of the folder on all of their
 undecided proposals together, in the sandbox, and names what fails together.
@@ -64,7 +69,7 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
         approvals = Approvals(display, keyboard, allow=False, attended=terminal.can_ask and accept != "all")
         client = AgentClient(workspace, _ignore, approvals.answers, start_server)
         try:
-            checks = {"checks": given.check} if given.check else {}
+            checks = {"checks": given.check} if given.check and given.together else {}
             await client.start(with_options(settings, checks), storage)
             if given.together:
                 result = await check_together(client)
@@ -76,6 +81,8 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
             if not session_id:
                 terminal.print(NOTHING)
                 return WRONG_USAGE
+            if given.needed:
+                await _show_needed(client, display, session_id, given.check)
             opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
             chosen = given.accept is not None or terminal.can_ask
             edits = opened["edits"]
@@ -88,6 +95,17 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
             return 1
         finally:
             await asyncio.shield(client.stop())
+
+
+async def _show_needed(client: AgentClient, display: Display, session_id: str, checks: Sequence[str]) -> None:
+    """Finds out which changes the checks need, and shows a summary. The review shows the rest.
+
+    Raises:
+        RequestError, ServerExited: as for `AgentClient.request`.
+    """
+    params = {"sessionId": session_id, **({"check": checks[0]} if checks else {})}
+    found: NeededChangesWire = await client.request(wire.NEEDED_CHANGES, params)
+    display.show([Text(escape_hidden(clean(found["message"])))])
 
 
 async def review_session(
@@ -129,7 +147,9 @@ def _read(arguments: Sequence[str]) -> tuple[argparse.Namespace, Parser]:
     add_workspace(parser, "review")
     parser.add_argument("--session", metavar="ID", default="", help="the session to review")
     parser.add_argument("--together", action="store_true", help="check the proposals of all sessions together")
-    about = "with --together: a command that must pass, too; can be given several times"
+    about = "first find out which changes the checks need, by leaving out each in turn"
+    parser.add_argument("--needed", action="store_true", help=about)
+    about = "with --together: a command that must pass, too; can be given several times. With --needed: the only check"
     parser.add_argument("--check", metavar="COMMAND", action="append", default=[], help=about)
     about = "ask about the changes of each file, apply all, or only show them (default: ask; none without a terminal)"
     parser.add_argument("--accept", choices=["ask", "all", "none"], help=about)
@@ -139,8 +159,12 @@ def _read(arguments: Sequence[str]) -> tuple[argparse.Namespace, Parser]:
     given = parser.parse_args(arguments)
     if given.together and (given.session or given.accept):
         parser.error("--together is about all sessions, and decides on none; leave out --session and --accept")
-    if given.check and not given.together:
-        parser.error("--check needs --together")
+    if given.together and given.needed:
+        parser.error("--needed is about one session; leave it or --together out")
+    if given.check and not given.together and not given.needed:
+        parser.error("--check needs --together or --needed")
+    if given.needed and len(given.check) > 1:
+        parser.error("--needed takes one --check; without it, the checks of the session run")
     return given, parser
 
 

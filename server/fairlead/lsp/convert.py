@@ -136,6 +136,7 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanI
         "checkByUser": item.checked_by_user,
         "flaky": support.flaky,
         "leftovers": list(map(_uri, support.leftovers)),
+        "testsPassWithout": support.tests_pass_without,
         "newErrors": support.new_errors,
         "verification": support.status,
         "decidedBy": support.command,
@@ -158,6 +159,7 @@ def evidence(found: Evidence) -> states.EvidenceWire:
                 "stopped": run.stopped,
                 "verifies": bool(run.verified),
                 "withoutChanges": run.without_changes is not None,
+                "withTests": run.with_tests,
                 "reads": len(run.inputs.files) if run.inputs is not None else None,
             }
             for run in found.commands

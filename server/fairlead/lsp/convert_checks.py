@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-from fairlead.agent.events import CheckFinished, CheckSearch, SmallestSet
+from fairlead.agent.events import CheckFinished, CheckSearch, NeededChanges, NeededProgress, SmallestSet
 from fairlead.edits.selection import Change
 from fairlead.wire import states
 from fairlead.wire.events import AgentEvent, EventHead
 
+CheckEvent = CheckFinished | CheckSearch | SmallestSet | NeededProgress | NeededChanges
 
-def check_event(head: EventHead, value: CheckFinished | CheckSearch | SmallestSet) -> AgentEvent:
+
+def check_event(head: EventHead, value: CheckEvent) -> AgentEvent:
     """The params of an `agent/event` about checks."""
     match value:
         case CheckFinished():
@@ -26,6 +28,17 @@ def check_event(head: EventHead, value: CheckFinished | CheckSearch | SmallestSe
             }
         case SmallestSet():
             return {**head, "kind": "smallest_set", **smallest_set(value)}
+        case NeededProgress():
+            return {
+                **head,
+                "kind": "needed_progress",
+                "handle": value.handle,
+                "commands": list(value.commands),
+                "runs": value.runs,
+                "mostRuns": value.most_runs,
+            }
+        case NeededChanges():
+            return {**head, "kind": "needed_changes", **needed_changes(value)}
 
 
 def smallest_set(found: SmallestSet) -> states.SmallestSetWire:
@@ -37,6 +50,21 @@ def smallest_set(found: SmallestSet) -> states.SmallestSetWire:
         "version": found.version,
         "needed": [_change(change) for change in found.needed],
         "notNeeded": [_change(change) for change in found.not_needed],
+        "message": found.message,
+    }
+
+
+def needed_changes(found: NeededChanges) -> states.NeededChangesWire:
+    """Which changes the checks need (docs/plan.md P23)."""
+    return {
+        "commands": list(found.commands),
+        "outcome": found.outcome,
+        "runs": found.runs,
+        "version": found.version,
+        "needed": [_change(change) for change in found.needed],
+        "notNeeded": [_change(change) for change in found.not_needed],
+        "unread": [_change(change) for change in found.unread],
+        "untried": [_change(change) for change in found.untried],
         "message": found.message,
     }
 

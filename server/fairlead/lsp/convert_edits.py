@@ -11,7 +11,7 @@ from fairlead.edits.diff import Hunk, changed_blocks
 from fairlead.edits.per_proposal import PerProposal
 from fairlead.edits.proposal import Proposal
 from fairlead.lsp.convert import wire_phrase, wire_sentence
-from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_checks import check_result, needed_changes, smallest_set
 from fairlead.positions import code_units
 from fairlead.sentences import Sentence, phrases_of
 from fairlead.session.events import EditsChanged
@@ -67,6 +67,7 @@ def edits(
         "redoLabel": state.redo_label,
         "checked": check_result(state.checked) if state.checked is not None else None,
         "smallest": smallest_set(state.smallest) if state.smallest is not None else None,
+        "needed": needed_changes(state.needed) if state.needed is not None else None,
     }
 
 

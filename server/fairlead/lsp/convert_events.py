@@ -100,7 +100,13 @@ def event(roots: Roots, head: wire_events.EventHead, value: events.Event, token:
             return {**head, "kind": "tool_output", "toolCallId": call_id, "text": text}
         case events.CommandStarted() | events.CommandEnded():
             return _command_event(head, value)
-        case events.CheckFinished() | events.CheckSearch() | events.SmallestSet():
+        case (
+            events.CheckFinished()
+            | events.CheckSearch()
+            | events.SmallestSet()
+            | events.NeededProgress()
+            | events.NeededChanges()
+        ):
             return check_event(head, value)
         case events.ToolFinished(call_id, is_error, text, _, update, shown):
             return {

@@ -71,11 +71,16 @@ class CommandRun:
     state: int | None = None
     """The number of the file state that it ran on (`FileStates`); None if `verified` is empty."""
     without_changes: int | None = None
-    """If it ran on the files without the proposals: the number of the file state with them; otherwise None."""
+    """If it ran on the files without the proposals: the number of the file state with them; otherwise None.
+
+    If tests and other files were proposed, it saw the proposed tests (docs/plan.md P23).
+    """
     leftovers: tuple[str, ...] = ()
     """The absolute paths of ignored files that earlier commands left, if it passed, but not again without them."""
     inputs: Inputs | None = None
     """What it read, if all of that was recorded. None: any file may have been read."""
+    with_tests: bool = False
+    """Whether it ran on the files with the proposed tests alone."""
 
     @property
     def failed(self) -> bool:

@@ -38,6 +38,8 @@ class Support:
 
     If a command of another step has read none of them, it does not verify the step.
     """
+    tests_pass_without: bool = False
+    """Whether the command passes on the old code with the new tests, so that these do not test the changes (P23)."""
     new_errors: int = 0
     """The number of new errors in the proposed files that the step changed.
 
@@ -168,8 +170,12 @@ def _refine_verified(support: Support, record: Record, changed_since: ChangedSin
         if run.without_changes is not None and run.command == support.command and run.exit_code is not None
     ]
     current = [(state, run) for state, run in runs_without_proposals if not changed_since(state, run.inputs)]
-    has_failed = bool(current) and max(current, key=lambda found: found[0])[1].exit_code != 0
-    return replace(support, status="proved") if has_failed else support
+    if not current:
+        return support
+    last = max(current, key=lambda found: found[0])[1]
+    if last.exit_code != 0:
+        return replace(support, status="proved")
+    return replace(support, tests_pass_without=last.with_tests)
 
 
 def _with_errors(support: Support, errors: int) -> Support:

@@ -6,7 +6,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fairlead.agent.events import CheckFinished, Event, SmallestSet, Text, Thinking, ToolOutput, UsageReported
+from fairlead.agent.events import (
+    CheckFinished,
+    Event,
+    NeededChanges,
+    SmallestSet,
+    Text,
+    Thinking,
+    ToolOutput,
+    UsageReported,
+)
 from fairlead.code.decode import Problem
 from fairlead.edits.changeset import Changeset
 from fairlead.plan import PlanningState
@@ -58,6 +67,8 @@ class EditsChanged:
     """
     smallest: SmallestSet | None = None
     """The smallest set that was found last (P19), as long as it is valid."""
+    needed: NeededChanges | None = None
+    """Which changes the checks need (P23), as long as it is valid."""
     errors: Mapping[Path, Sequence[Problem]] = field(default_factory=dict[Path, Sequence[Problem]])
     """The new errors that the proposals cause (P20), by the file's path in the proposed state.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairlead.agent.events import CheckFinished, Event, SmallestSet
+from fairlead.agent.events import CheckFinished, Event, NeededChanges, SmallestSet
 from fairlead.edits.undo import DecisionLog
 from fairlead.plan import TodoManager
 from fairlead.plan.evidence import Record
@@ -32,6 +32,7 @@ class _Versions:
     unread_first: bool
     checked: CheckFinished | None
     smallest: SmallestSet | None
+    needed: NeededChanges | None
     problems: int
 
     def same_plan(self, other: "_Versions") -> bool:
@@ -42,7 +43,7 @@ class _Versions:
         ) and self.record is other.record
 
     def same_edits(self, other: "_Versions") -> bool:
-        same_checks = self.checked is other.checked and self.smallest is other.smallest
+        same_checks = self.checked is other.checked and self.smallest is other.smallest and self.needed is other.needed
         same_proposals = (self.edits, self.problems) == (other.edits, other.problems)
         same_reads = self.unread is other.unread and self.unread_first == other.unread_first
         return same_proposals and self.decisions is other.decisions and same_checks and same_reads
@@ -75,7 +76,7 @@ class Publisher:
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
         reads = evidence.unread_proposals(), evidence.unread_first
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, 0)
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, None, 0)
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -97,6 +98,7 @@ class Publisher:
             unread_first=evidence.unread_first,
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
+            needed=evidence.needed_changes.now(),
             problems=evidence.problems.version,
         )
 
@@ -142,5 +144,6 @@ class Publisher:
             unread_first=evidence.unread_first,
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
+            needed=evidence.needed_changes.now(),
             errors=evidence.problems.errors(),
         )

@@ -202,7 +202,7 @@ class Bash:
         async def on_end(command: BackgroundCommand) -> str:
             assert command.ended is not None
             try:
-                changed, *_ = await job.end(command.ended, command.exit_code)
+                changed = (await job.end(command.ended, command.exit_code)).report
                 return _lines(changed, _left_running(job.running.left_running))
             except NotRun as error:
                 command.ended, command.exit_code = "failed", None

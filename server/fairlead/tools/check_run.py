@@ -32,6 +32,8 @@ class CheckRun:
     """Identifies it, so that the user can stop it."""
     changes: Changeset | None = None
     """The proposals that it sees; None: all. Without a sandbox, a check sees none, whatever this is."""
+    is_baseline: bool = False
+    """Whether `changes` are those without which the check must fail to prove the others (docs/plan.md P23)."""
     is_of_user: bool = False
     """Whether the user runs it, to learn what the accepted or proposed files are worth without the session."""
     retained: bool = True
@@ -53,9 +55,9 @@ class CheckEnd:
     lacked_retained: bool = False
     """Whether it failed without the ignored files that the session's commands left."""
     fails_with_all: bool = False
-    """Whether it saw no proposals, and fails with all of them too, without these ignored files."""
+    """Whether it saw no proposals or the baseline, and fails with all too, without these ignored files."""
     inputs: Inputs | None = None
-    """What its result depends on; None: that is not known."""
+    """What it read, if all of that was recorded."""
 
     @property
     def passed(self) -> bool:
@@ -89,11 +91,11 @@ async def allow_check(commands: Commands, command: str, call: RunningCall) -> Wh
 
 
 async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> CheckEnd:
-    """Runs a check. It is evidence only if it sees all proposals or none.
+    """Runs a check. It is evidence only if it sees all proposals or the baseline.
 
     If it fails without the ignored files that the session's commands left, the reason may be that these are missing. So
-    a failure is then no evidence if the check sees all proposals. If it sees none, it runs with all of them too, also
-    without these files, and is evidence only if it passes there.
+    a failure is then no evidence if the check sees all proposals. If it sees none or the baseline, it runs with all of
+    them too, also without these files, and is evidence only if it passes there.
 
     Raises:
         ToolError: it could not be run, because its box could not be made or its process could not be started.
@@ -106,18 +108,18 @@ async def run_check(commands: Commands, check: CheckRun, call: RunningCall) -> C
     fails_with_all = False
     if lacked_retained and check.changes is None:
         job = no_evidence
-    elif lacked_retained and not len(check.changes or ()):
+    elif lacked_retained and (check.is_baseline or not len(check.changes or ())):
         try:
             fails_with_all = not await _passes_with_all(commands, check, call)
         except BaseException:
             await no_evidence.end(result.ended, result.exit_code, discard=True)
             raise
         job = no_evidence if fails_with_all else job
-    discarded, is_doubtful, inputs = await job.end(result.ended, result.exit_code, discard=True)
-    if is_doubtful:  # this time, it is not recorded
+    end = await job.end(result.ended, result.exit_code, discard=True)
+    if end.is_doubtful:  # this time, it is not recorded
         return await run_check(commands, check, call)
-    note = f" {discarded}".replace("\n", " ") if discarded else ""
-    return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all, inputs)
+    note = f" {end.report}".replace("\n", " ") if end.report else ""
+    return CheckEnd(result, note, job.box.launch.env, lacked_retained, fails_with_all, end.inputs)
 
 
 async def _passes_with_all(commands: Commands, check: CheckRun, call: RunningCall) -> bool:
@@ -126,7 +128,7 @@ async def _passes_with_all(commands: Commands, check: CheckRun, call: RunningCal
     This run has no events.
     """
     call = replace(call, emit=_ignore)
-    job, _ = await _prepare(commands, replace(check, changes=None, retained=False), call)
+    job, _ = await _prepare(commands, replace(check, changes=None, is_baseline=False, retained=False), call)
     result = await job.run()
     await job.end(result.ended, result.exit_code, discard=True)
     return result.exit_code == 0
@@ -146,7 +148,8 @@ async def _prepare(commands: Commands, check: CheckRun, call: RunningCall) -> tu
     running = Command(box.launch, commands.timeout, call.output)
     job = Job(commands, call, check.command, layer, NO_NETWORK, box, running, view, check.handle, is_check=True)
     if check.changes is not None:
-        return job if len(check.changes) else replace(job, without_changes=check.state), retained
+        baseline = replace(job, without_changes=check.state, with_tests=len(check.changes) > 0)
+        return baseline if check.is_baseline else job, retained
     if retained and leftovers:
         repeat = partial(repeat_clean, layer, line, view, limits, commands.timeout, records=records)
         job = replace(job, leftovers=leftovers, repeat=repeat)

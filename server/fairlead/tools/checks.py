@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.agent.tool import RunningCall
-from fairlead.edits.changeset import Changeset
 from fairlead.errors import ToolError
 from fairlead.plan import PlanItem
 from fairlead.shell.network import NO_NETWORK
+from fairlead.tools.baseline import baseline_of, others_than_tests, reads_any
 from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
@@ -59,7 +59,8 @@ class Checks:
         self._after, self._note = after, note
         self._files, self._commands, self._queue = files, commands, queue
         self._general, self._still_passes, self._without_seconds = general, still_passes, without_seconds
-        self._tried_without: set[str] = set()
+        self._tried_without: set[tuple[str, tuple[tuple[str, str | None], ...]]] = set()
+        """The commands, each with the paths and texts of the proposed tests that it ran with."""
 
     async def run(self, item: PlanItem, call: RunningCall) -> list[Checked]:
         """Runs the checks of an item until one fails, and returns their results. The item's own check comes last.
@@ -121,16 +122,24 @@ class Checks:
     async def _proof(self, check: CheckRun, end: CheckEnd, call: RunningCall) -> str:
         """Runs a check again without the proposals, if it has passed quickly and sees proposals at all.
 
-        Does so once for each command in a run of the agent. Returns a sentence for the model, with a leading space. It
-        is empty if there was no such run, or if the run has no result.
+        If tests and other files are proposed, that run sees the tests (docs/plan.md P23). Does so once for each command
+        and text of the tests in a run of the agent. Returns a sentence for the model, with a leading space. It is empty
+        if there was no such run, or if the run has no result.
         """
         is_quick = check.where == "sandboxed" and end.result.seconds < self._without_seconds
-        if not is_quick or not len(self._files.changes) or check.command in self._tried_without:
+        changes, roots = self._files.changes, self._files.roots
+        baseline = baseline_of(changes, roots)
+        tried = check.command, tuple((each.target, each.proposed) for each in baseline)
+        if not is_quick or not len(changes) or tried in self._tried_without:
             return ""
-        self._tried_without.add(check.command)
-        call.output(f"$ {check.command}  (without the changes)\n")
+        self._tried_without.add(tried)
+        if len(baseline) and not reads_any(end.inputs, others_than_tests(changes, roots)):
+            return " It reads none of the files that you changed besides tests, so it does not test these changes."
+        scope = "without the changes, with the new tests" if len(baseline) else "without the changes"
+        call.output(f"$ {check.command}  ({scope})\n")
         try:
-            without = await run_check(self._commands, replace(check, changes=Changeset()), call.without_output())
+            run = replace(check, changes=baseline, is_baseline=True)
+            without = await run_check(self._commands, run, call.without_output())
         except ToolError:
             return ""  # not an error, because the check itself has passed
         call.output(f"({without.summary})\n")
@@ -138,6 +147,15 @@ class Checks:
             return ""
         if without.fails_with_all:
             return f" It fails without your changes. {WITHOUT_RETAINED} So it fails with them too, and proves nothing."
+        if len(baseline):
+            return _of_tests(without)
         if not without.passed:
             return " It fails without your changes, so it proves them."
         return " It passes without your changes too, so it does not prove them."
+
+
+def _of_tests(without: CheckEnd) -> str:
+    """What the model reads about a run with only the proposed tests."""
+    if without.passed:
+        return " It passes with only your changes to tests, too, so they do not test the other changes."
+    return " It fails with only your changes to tests, so it proves the others."

@@ -130,6 +130,8 @@ class Job:
     repeat: Callable[[], Awaitable[Repeated]] | None = None
     """Runs it again without the leftovers. Raises ToolError if it cannot run."""
     is_check: bool = False
+    with_tests: bool = False
+    """See `CommandRun`."""
 
     @property
     def where(self) -> Where:
@@ -225,7 +227,7 @@ class Job:
             return replace(run, verified=verified, state=self.state, inputs=closed.inputs)
         if closed.is_doubtful or self.without_changes is None:
             return run
-        return replace(run, without_changes=self.without_changes, inputs=closed.inputs)
+        return replace(run, without_changes=self.without_changes, with_tests=self.with_tests, inputs=closed.inputs)
 
     async def _close_box(self, *, discard: bool, must_have_run: bool) -> "_Closed":
         closed = _Closed()

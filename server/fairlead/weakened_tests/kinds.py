@@ -47,6 +47,12 @@ def has_test_name(path: str) -> bool:
     return bool(_NAME.fullmatch(PurePosixPath(path).name))
 
 
+def belongs_to_tests(path: str) -> bool:
+    """Whether only tests use a file: it has tests, or is a snapshot, or a helper or data in a folder of tests."""
+    is_in_folder = not _FOLDERS.isdisjoint(map(str.lower, PurePosixPath(path).parts[:-1]))
+    return is_in_folder or is_test_name(path) or is_snapshot(path)
+
+
 def is_snapshot(path: str) -> bool:
     """Whether tests compare their output with the file."""
     return bool(_SNAPSHOT.fullmatch(path))

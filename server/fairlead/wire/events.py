@@ -8,6 +8,7 @@ from fairlead.wire.states import (
     CheckResultWire,
     ChosenModelWire,
     EditsWire,
+    NeededChangesWire,
     Phase,
     PlanUpdateWire,
     PlanWire,
@@ -202,6 +203,24 @@ class SmallestSetFound(EventHead, SmallestSetWire):
     kind: Literal["smallest_set"]
 
 
+class NeededProgress(EventHead):
+    """A search of `agent/checks/needed` begins a run."""
+
+    kind: Literal["needed_progress"]
+    handle: str
+    """`agent/command/stop` takes it."""
+    commands: list[str]
+    runs: int
+    """The number of the run that begins, from 1."""
+    mostRuns: int
+
+
+class NeededChangesFound(EventHead, NeededChangesWire):
+    """Such a search has ended."""
+
+    kind: Literal["needed_changes"]
+
+
 class ToolFinished(EventHead):
     """The result of a call."""
 
@@ -301,6 +320,8 @@ AgentEvent = (
     | CheckFinished
     | CheckSearch
     | SmallestSetFound
+    | NeededProgress
+    | NeededChangesFound
     | ToolFinished
     | ReminderSent
     | Steered

@@ -31,6 +31,7 @@ CLIENT_REQUESTS: Mapping[str, tuple[Any, Any]] = {
     wire.CHANGES_IN_FILE: (params.FileParams, wire.ChangesInFileResult),
     wire.RUN_CHECKS: (params.RunChecksParams, wire.CheckResults),
     wire.MINIMIZE_CHECKS: (params.MinimizeChecksParams, states.SmallestSetWire),
+    wire.NEEDED_CHANGES: (params.MinimizeChecksParams, states.NeededChangesWire),
     wire.CHECK_TOGETHER: (params.NoParams, states.TogetherResultWire),
     wire.RANK_RACE: (params.RaceParams, wire.RaceResult),
     wire.SUGGEST_CHECKS: (params.NoParams, wire.SuggestedChecks),

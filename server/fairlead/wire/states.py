@@ -26,6 +26,8 @@ class EvidenceCommandWire(TypedDict):
     """It is a test run, a build, a linter or a type checker, and its exit code shows the result."""
     withoutChanges: bool
     """It is a check that ran on the files without the proposals."""
+    withTests: bool
+    """It is a check that ran on the files with only the proposed tests (docs/plan.md, P23)."""
     reads: int | None
     """The number of files of the workspace that it read, which alone can make its result stale ([plan.md](plan.md),
     P21); `null`: that is not known, so every file can.
@@ -118,6 +120,8 @@ class PlanItemWire(TypedDict):
     """The URIs of the files that it changed and that no command behind `verification` has read, if that is known. If a
     command of another item has read none of the item's files, the item is `unverified`.
     """
+    testsPassWithout: bool
+    """Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23)."""
     newErrors: int
     """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire
@@ -371,6 +375,30 @@ class SmallestSetWire(TypedDict):
     """What the result means, for the user."""
 
 
+class NeededChangesWire(TypedDict):
+    """Which changes the checks need: each was left out alone (docs/plan.md, P23). Those to tests are in no list."""
+
+    commands: list[str]
+    """The checks, which must all pass."""
+    outcome: Literal["complete", "limit", "stopped", "fails", "flaky", "changed"]
+    """`complete`: all changes were tried. `limit`, `stopped`: those in `untried` were not. `fails`: the checks fail
+    with all changes. `flaky`: they passed and failed with all changes. `changed`: the proposals changed, or the agent
+    began to work. With the last three, all lists are empty.
+    """
+    runs: int
+    version: int
+    """The version of the edits for which it was found."""
+    needed: list[ChangeIdWire]
+    """A check fails without the change."""
+    notNeeded: list[ChangeIdWire]
+    """The checks pass without the change. They may fail without several of these."""
+    unread: list[ChangeIdWire]
+    """No check has read the file."""
+    untried: list[ChangeIdWire]
+    message: str
+    """What the result means, for the user."""
+
+
 class CheckedSessionWire(TypedDict):
     """A session whose proposals are checked with those of others."""
 
@@ -475,6 +503,8 @@ class EditsWire(TypedDict):
     """
     smallest: SmallestSetWire | None
     """The last smallest set that a search found, with the changes that are still undecided, as long as it holds."""
+    needed: NeededChangesWire | None
+    """Which of the changes that are still undecided the checks need, until the text of a file changes."""
 
 
 class SetOperation(TypedDict):

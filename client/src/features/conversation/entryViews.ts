@@ -126,7 +126,7 @@ function stepView(
 ): EntryView {
   const item = session.plan?.items.find(({ id }) => id === itemId);
   if (!item) return { kind: "step", label: content, mark: "", description: t("no longer in the plan") };
-  const row = stepRow(item, isWorking(session) ? "working" : "idle", relative, session.edits?.files);
+  const row = stepRow(item, isWorking(session) ? "working" : "idle", relative, session.edits);
   const mark = item.status === "completed" ? (MARKS[row.icon] ?? "✓") : item.status === "in_progress" ? "◐" : "○";
   return { kind: "step", label: row.label, mark, description: row.description };
 }

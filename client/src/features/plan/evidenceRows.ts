@@ -50,11 +50,15 @@ export function fileRow(
  */
 export function commandRow(
   parent: string,
-  { command, exitCode, seconds, stopped, verifies, withoutChanges, reads }: EvidenceCommand,
+  { command, exitCode, seconds, stopped, verifies, withoutChanges, withTests, reads }: EvidenceCommand,
   index: number,
 ): PlanRow {
   const ended = stopped ? t("stopped") : exitCode === null ? t("did not finish") : t("exit {0}", exitCode);
-  const end = withoutChanges ? t("without the change: {0}", ended) : ended;
+  const end = withTests
+    ? t("without the change, with the new tests: {0}", ended)
+    : withoutChanges
+      ? t("without the change: {0}", ended)
+      : ended;
   const took = seconds < 0.1 ? "" : duration(seconds);
   return {
     id: `${parent} command ${index}`,

@@ -141,7 +141,7 @@ export function topNodes(session: Session, relative: (uri: string) => string, us
     kind: "item",
     sessionId: session.id,
     item,
-    row: stepRow(item, activity, relative, files, [
+    row: stepRow(item, activity, relative, session.edits, [
       ...new Set(files.flatMap((file) => laterChanges(session, file, item.id))),
     ]),
     reviewable: pending.has(item.id),

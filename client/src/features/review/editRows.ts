@@ -5,10 +5,11 @@ import { t } from "@vscode/l10n";
 import { countText } from "../../ui/format";
 import { markOfChange, markOfFile } from "./smallestMarks";
 import { isDecidedAsWhole, isDeletedByUser, weakens, type ChangeLocation } from "./changeNavigation";
-import type { CheckResult, FileEdits, Hunk, SmallestSet, Title } from "../../wire/protocolStates";
+import type { CheckResult, Edits, FileEdits, Hunk, Title } from "../../wire/protocolStates";
 import type { Session } from "../../state/session";
 import { titleText } from "../../state/serverTexts";
 import { capitalized, plainMessage } from "../../ui/text";
+import { hunkLabel, neededMark } from "../../ui/changeTexts";
 import { errorCount, problemLines, problemsIn } from "../../ui/problemTexts";
 
 /** A check of what the user accepted (`Edits.checked`). */
@@ -170,8 +171,7 @@ export function childRows(
     return session ? files.map((file) => fileRow(session, file, relative, parent.label)) : [];
   }
   if (parent.kind !== "file" || parent.isWeakened || isDecidedAsWhole(parent.file)) return [];
-  const smallest = sessions.find(({ id }) => id === parent.sessionId)?.edits?.smallest;
-  return hunkRows(parent.sessionId, parent.file, smallest);
+  return hunkRows(parent.sessionId, parent.file, sessions.find(({ id }) => id === parent.sessionId)?.edits);
 }
 
 function sessionRows(session: Session, relative: (uri: string) => string, hasFolders: boolean): EditRow[] {
@@ -293,13 +293,15 @@ function fileRow(session: Session, file: FileEdits, relative: (uri: string) => s
     ...problemLines(file.problems),
   ];
   const smallest = session.edits?.smallest;
-  const mark = isDecidedAsWhole(file) && !deleted ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
+  const isWhole = isDecidedAsWhole(file) && !deleted;
+  const mark = isWhole ? markOfChange(smallest, file.uri, null) : markOfFile(smallest, file);
+  const needed = isWhole ? neededMark(session.edits?.needed, file.uri, null) : undefined;
   return {
     kind: "file",
     sessionId: session.id,
     file,
-    description: [parent === "" ? folder(path) : "", mark?.words, ...marks].filter(Boolean).join(" · "),
-    tooltip: [...lines, mark?.sentence].filter(Boolean).join("\n"),
+    description: [parent === "" ? folder(path) : "", mark?.words, ...marks, needed?.words].filter(Boolean).join(" · "),
+    tooltip: [...lines, mark?.sentence, needed?.sentence].filter(Boolean).join("\n"),
   };
 }
 
@@ -328,10 +330,11 @@ export function newName(file: FileEdits, relative: (uri: string) => string): str
   return folder(from) === folder(to) ? (to.split("/").at(-1) ?? to) : to;
 }
 
-function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | null | undefined): EditRow[] {
+function hunkRows(sessionId: string, file: FileEdits, edits: Edits | undefined): EditRow[] {
   return file.hunks.map((hunk) => {
     const conflict = hunk.state === "conflict";
-    const mark = markOfChange(smallest, file.uri, hunk.id);
+    const mark = markOfChange(edits?.smallest, file.uri, hunk.id);
+    const needed = neededMark(edits?.needed, file.uri, hunk.id);
     const problems = problemsIn(hunk, file.problems);
     const lines = [
       `${hunkLabel(hunk)}: ${hunkSize(hunk)}`,
@@ -340,6 +343,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
       mark?.sentence,
       ...weakenedLines(hunk.weakens),
       ...problemLines(problems),
+      needed?.sentence,
     ];
     return {
       kind: "hunk",
@@ -354,6 +358,7 @@ function hunkRows(sessionId: string, file: FileEdits, smallest: SmallestSet | nu
         file.unread ? t("no check read it") : "",
         conflict ? t("conflict") : "",
         counts(hunk.newLines, hunk.oldLines),
+        needed?.words,
         hunk.snippet,
       ]
         .filter(Boolean)
@@ -367,11 +372,6 @@ function hunkSize({ newLines, oldLines }: Hunk): string {
   if (oldLines === 0) return t("{0} added", countText(newLines, "line"));
   if (newLines === 0) return t("{0} removed", countText(oldLines, "line"));
   return t("{0} replaced by {1}", countText(oldLines, "line"), newLines);
-}
-
-function hunkLabel(hunk: Hunk): string {
-  const [start, lines] = hunk.newLines > 0 ? [hunk.newStart, hunk.newLines] : [hunk.newStart + 1, 0];
-  return lines > 1 ? t("Lines {0}–{1}", start, start + lines - 1) : t("Line {0}", start);
 }
 
 export const counts = (added: number, removed: number): string => `+${added} −${removed}`;

@@ -11,7 +11,8 @@ import { countText } from "../../ui/format";
 import { plainMessage } from "../../ui/text";
 import type { Diffs } from "./diffs";
 import type { Review } from "./review";
-import { showInformation, showWarning, withProgress } from "../../ui/show";
+import { searchWithProgress } from "./checkProgress";
+import { showInformation, showWarning } from "../../ui/show";
 
 const TITLE = t("Finding the smallest set that passes");
 const REVIEW_OTHERS = t("Review the Others First");
@@ -56,29 +57,14 @@ export class SmallestSets {
 
   /** Searches and shows the progress. If the user cancels, the result has the smallest set found so far, if any. */
   private async search(params: { sessionId: string; check?: string }): Promise<SmallestSet> {
-    const { sessionId } = params;
-    return withProgress({ title: TITLE, cancellable: true }, async (report, token) => {
-      let handle: string | undefined;
-      const stop = (): void => {
-        if (!token.isCancellationRequested || handle === undefined) return;
-        const params = { sessionId, handle };
-        void orShowWarning(() => this.server.request(method.stopCommand, params));
-      };
-      const unsubscribe = this.store.onEvent((event) => {
-        if (event.kind !== "check_search" || event.sessionId !== sessionId) return;
-        if (handle === undefined) {
-          handle = event.handle;
-          stop(); // the user may have cancelled before the search had a handle
-        }
-        report(progressText(event));
-      });
-      token.onCancellationRequested(stop);
-      try {
-        return await this.server.request(method.minimizeChecks, params);
-      } finally {
-        unsubscribe();
-      }
-    });
+    return searchWithProgress(
+      this.store,
+      this.server,
+      TITLE,
+      params.sessionId,
+      (event) => (event.kind === "check_search" ? progressText(event) : ""),
+      () => this.server.request(method.minimizeChecks, params),
+    );
   }
 
   private async report(sessionId: string, found: SmallestSet): Promise<void> {

@@ -15,6 +15,7 @@ from fairlead.wire import states
 STYLES = {"pending": "yellow", "in_progress": "cyan", "completed": "green"}
 
 _MAX_NAMED = 3
+TESTS_PASS_WITHOUT = ", but the new tests pass without the change"
 
 
 def _names(uris: Sequence[str]) -> str:
@@ -38,7 +39,7 @@ def _why_unverified(item: states.PlanItemWire) -> str:
 
 # the note after a step, by its verification (docs/plan.md P16)
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
-    "verified": lambda _: "verified",
+    "verified": lambda item: f"verified{TESTS_PASS_WITHOUT if item['testsPassWithout'] else ''}",
     "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"changed since “{_command(item)}” passed: {_names(item['changedSince'])}",
     "failed": lambda item: f"failed: {_command(item)}",

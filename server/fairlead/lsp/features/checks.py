@@ -1,12 +1,13 @@
 """The checks that the user runs."""
 
 from fairlead.edits.selection import Change
-from fairlead.lsp.convert_checks import check_result, smallest_set
+from fairlead.lsp.convert_checks import check_result, needed_changes, smallest_set
 from fairlead.lsp.convert_together import race_result, together_result
 from fairlead.lsp.features.handlers import named_session, session_target
 from fairlead.lsp.server import AgentServer
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.review.checks import run_checks
+from fairlead.session.review.needed import find_needed_changes
 from fairlead.session.review.smallest import find_smallest_set
 from fairlead.session.review.target import resolve_target
 from fairlead.session.review.weakened import named
@@ -32,6 +33,13 @@ async def minimize(server: AgentServer, params: MinimizeChecksParams) -> states.
     session = await named_session(server, params)
     command = params.get("check", "").strip() or None
     return smallest_set(await find_smallest_set(session.user_checks, command))
+
+
+async def needed(server: AgentServer, params: MinimizeChecksParams) -> states.NeededChangesWire:
+    """`agent/checks/needed`: runs checks without each of the changes in turn."""
+    session = await named_session(server, params)
+    command = params.get("check", "").strip() or None
+    return needed_changes(await find_needed_changes(session.user_checks, command))
 
 
 async def together(server: AgentServer, _: NoParams) -> states.TogetherResultWire:

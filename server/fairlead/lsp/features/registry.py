@@ -50,6 +50,7 @@ REQUESTS: dict[str, Handler] = {
     wire.CHANGES_IN_FILE: review.changes_in_file,
     wire.RUN_CHECKS: checks.run,
     wire.MINIMIZE_CHECKS: checks.minimize,
+    wire.NEEDED_CHANGES: checks.needed,
     wire.CHECK_TOGETHER: checks.together,
     wire.RANK_RACE: checks.rank_race,
     wire.SUGGEST_CHECKS: checks.suggest,

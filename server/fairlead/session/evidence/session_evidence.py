@@ -11,6 +11,7 @@ from fairlead.plan.verification import Support, is_flaky, still_passes, support_
 from fairlead.session.evidence.found_set import FoundSet
 from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.session.evidence.last_checks import LastChecks
+from fairlead.session.evidence.needed_changes import FoundNeededChanges
 from fairlead.session.evidence.proposed_problems import ProposedProblems
 from fairlead.session.evidence.read_inputs import find_inputs
 from fairlead.session.evidence.recorder import Recorder
@@ -52,6 +53,7 @@ class SessionEvidence:
         self.known_files = KnownFiles(files)
         self.recorder = Recorder(plan.snapshot, clock, self._path_of, self._file_state_count, now)
         self.found_set = FoundSet(files, self.known_files)
+        self.needed_changes = FoundNeededChanges(files, self.known_files)
         self.last_checks = LastChecks(lambda: self.versions)
         self.problems = problems
         self._unread: tuple[Record, int, frozenset[str]] = Record(), -1, frozenset()

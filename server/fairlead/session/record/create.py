@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fairlead import __version__
+from fairlead.edits import selection
 from fairlead.edits.review_outcomes import hunk_outcomes
 from fairlead.messages.parts import Prompt
 from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence, ServerCall
@@ -17,6 +18,7 @@ from fairlead.session.record.document import (
     ChangesCost,
     FileContent,
     KnownFile,
+    Need,
     PlannedItem,
     PlanVersion,
     RanCommand,
@@ -54,7 +56,7 @@ class _Creator:
             session.roots,
             session.evidence.support_by_item,
         )
-        self._weakened = session.weakened()
+        self._weakened, self._needed = session.weakened(), session.evidence.needed_changes.now()
         self._known, self._on_disk = session.evidence.known_files, session.evidence.known_files.on_disk()
         self._is_secret = is_secret = session.files.secret_filter()
         # the folder of a file that the session knows may have been removed from the workspace
@@ -130,6 +132,7 @@ class _Creator:
         )
 
     def _changes(self) -> Iterator[Change]:
+        needs = self._needs()
         for outcome in hunk_outcomes(self._state.changes, self._state.decisions):
             if not self._roots.contains(Path(outcome.path)):
                 continue
@@ -143,7 +146,18 @@ class _Creator:
                 outcome.outcome,
                 outcome.hunk,
                 tuple(map(str, weakens)),
+                needs.get(selection.Change(outcome.path, key)) if outcome.outcome == "review" else None,
             )
+
+    def _needs(self) -> Mapping[selection.Change, Need]:
+        found = self._needed
+        if found is None:
+            return {}
+        return {
+            **dict.fromkeys(found.needed, "needed"),
+            **dict.fromkeys(found.not_needed, "notNeeded"),
+            **dict.fromkeys(found.unread, "unread"),
+        }
 
     def _verifications(self) -> Iterator[Verification]:
         """For each verifying command, its last run that was not stopped; in the order of these runs."""
@@ -234,5 +248,11 @@ def _tool_call(call: ServerCall) -> ToolCall:
 def _ran_command(run: CommandRun) -> RanCommand:
     ran_without_changes = run.without_changes is not None
     return RanCommand(
-        run.command, run.exit_code, round(run.seconds, 3), run.stopped, bool(run.verified), ran_without_changes
+        run.command,
+        run.exit_code,
+        round(run.seconds, 3),
+        run.stopped,
+        bool(run.verified),
+        ran_without_changes,
+        run.with_tests,
     )

@@ -93,6 +93,8 @@ class RanCommand:
     """Whether its result counts as that of a verifying command (docs/plan.md P16)."""
     without_changes: bool
     """Whether it ran on the files without the proposals."""
+    with_tests: bool = False
+    """Whether it ran on the files with only the proposed tests (docs/plan.md P23). Missing in older records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,9 @@ class PlanVersion:
     """The whole plan after the change."""
 
 
+Need = Literal["needed", "notNeeded", "unread"]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A proposed change, and what the user decided."""
@@ -196,6 +201,8 @@ class Change:
     """None: the change is not in lines, such as a creation, a deletion, a move or a change to a binary file."""
     weakens: tuple[str, ...] = ()
     """Why it weakens tests (docs/plan.md P22), if the user has not decided on it."""
+    need: Need | None = None
+    """Whether the checks need it (docs/plan.md P23). None: it was not tried, or the user has decided on it."""
 
 
 @dataclass(frozen=True, slots=True)

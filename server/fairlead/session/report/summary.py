@@ -11,7 +11,7 @@ from pathlib import Path
 from fairlead.display import count_of
 from fairlead.edits.review_outcomes import ReviewOutcome, ReviewStatus, review_outcomes
 from fairlead.plan import PlanItem
-from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence, Record, ServerCall
+from fairlead.plan.evidence import BEFORE, UNPLANNED, CommandRun, Evidence, Record, ServerCall
 from fairlead.plan.history import PlanVersion, not_undone
 from fairlead.plan.verification import Support, VerificationStatus
 from fairlead.sentences import Phrase, Sentence, english, phrase
@@ -122,7 +122,7 @@ def record_page(state: SessionState, roots: Roots, support_by_item: Supports) ->
         lines += (f"  - {lead}: {', '.join(names)}" for lead, names in _changes(part, roots).items())
         for run in part.evidence.commands:
             ended = "stopped" if run.stopped else "killed" if run.exit_code is None else f"exit code {run.exit_code}"
-            where = " without the change" if run.without_changes is not None else ""
+            where = _scope(run)
             lines.append(f"  - Ran {_quoted(run.command)}{where}: {ended}, {run.seconds:.1f} s")
         lines += (f"  - {_call_in_words(call)}" for call in part.evidence.calls)
     cost = _money(cost_of(state.record.by_step.values()))
@@ -142,7 +142,14 @@ def _in_words(support: Support, roots: Roots) -> str:
     is_unrelated = support.status == "unverified" and support.unread and not (flaky or support.new_errors)
     unread = f": {_quoted(support.command)} read none of the files that it changed" if is_unrelated else ""
     errors = f": {count_of(support.new_errors, 'new error')}" if support.new_errors else ""
-    return STATUS_TEXTS[support.status] + command + failed + changed + flaky + unread + errors
+    weak = ", but the new tests pass without the change" if support.tests_pass_without else ""
+    return STATUS_TEXTS[support.status] + command + failed + changed + flaky + unread + errors + weak
+
+
+def _scope(run: CommandRun) -> str:
+    if run.without_changes is None:
+        return ""
+    return " without the change, with the new tests" if run.with_tests else " without the change"
 
 
 def _call_in_words(call: ServerCall) -> str:

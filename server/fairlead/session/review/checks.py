@@ -20,6 +20,7 @@ from fairlead.session.evidence.session_evidence import SessionEvidence
 from fairlead.session.review.review import Review
 from fairlead.session.run.current_run import CurrentRun
 from fairlead.session.server_context import ServerContext
+from fairlead.tools.baseline import baseline_of
 from fairlead.tools.check_queue import CheckQueue, Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckEnd, CheckRun, allow_check, run_check
 from fairlead.workspace.files import Files
@@ -29,6 +30,7 @@ MAX_NAMED = 3
 
 NO_CHECKS = "No check is set. Attach one to a step, or list commands in the setting “checks”."
 NOTHING_PROPOSED = "There are no proposed changes to leave out. Run the check on the files as they are."
+WITH_TESTS = "Without the changes, but with those to tests: "
 OUTDATED = " Files have changed since it started, so run it again."
 FLAKY = " It has passed and failed on the same files, so it is flaky and proves nothing."
 
@@ -173,11 +175,12 @@ async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
     check, before = request.check, _progress_of(user_checks.review)
     passed_before = await user_checks.evidence.still_passes(check.command)
     intro, proves = "", False
+    visible = _visible_changes(user_checks, request, before)
     try:
         end, is_outdated = await _execute(
             user_checks,
             request,
-            _visible_changes(user_checks.files.changes, request),
+            visible,
             request.call_id,
             retained=request.scope == "all",
         )
@@ -192,7 +195,8 @@ async def _run(user_checks: UserChecks, request: _Request) -> CheckFinished:
             verdict = f"{_verdict(end)}{_lacked(end)}"
         else:
             accepted, total = before.reviewed.accepted, before.reviewed.total
-            intro = f"{accepted} of {count_of(total, 'change')} accepted: " if accepted else "Without the changes: "
+            intro = WITH_TESTS if visible is not None and len(visible) else "Without the changes: "
+            intro = f"{accepted} of {count_of(total, 'change')} accepted: " if accepted else intro
             complete = None
             needs_complete = not end.passed and not end.fails_with_all and len(before.undecided)
             if needs_complete and not await user_checks.evidence.still_passes(check.command):
@@ -222,9 +226,17 @@ def _progress_of(review: Review) -> _ReviewProgress:
     return _ReviewProgress(review.files.changes, count_review(review.files.changes, review.decisions))
 
 
-def _visible_changes(changes: Changeset, request: _Request) -> Changeset | None:
-    """The proposals that the check sees. None: all of them, or there are none."""
-    return None if request.chosen is None or not len(changes) else selection.only(changes, request.chosen)
+def _visible_changes(user_checks: UserChecks, request: _Request, before: _ReviewProgress) -> Changeset | None:
+    """The proposals that the check sees. None: all of them, or there are none.
+
+    If it sees none, and nothing is accepted, it sees those of the baseline (docs/plan.md P23).
+    """
+    changes = user_checks.files.changes
+    if request.chosen is None or not len(changes):
+        return None
+    if request.scope == "none" and not before.reviewed.accepted and not user_checks.commands.tools().unavailable:
+        return baseline_of(changes, user_checks.files.roots)
+    return selection.only(changes, request.chosen)
 
 
 async def _execute(
@@ -241,7 +253,10 @@ async def _execute(
     if where == "workspace" and visible is not None and request.scope == "some":
         raise ToolError(f"It needs the sandbox. {commands.unavailable}")
     state = commands.record_state(where)
-    check = CheckRun(command, where, state, request.handle, visible, retained=retained, is_of_user=True)
+    # if only some of the changes are accepted, the undecided tests are missing too, so a failure proves nothing
+    baseline = baseline_of(user_checks.files.changes, user_checks.files.roots)
+    is_baseline = request.scope == "none" and visible is not None and len(visible) == len(baseline)
+    check = CheckRun(command, where, state, request.handle, visible, is_baseline, is_of_user=True, retained=retained)
     reviewed = _progress_of(user_checks.review).reviewed
     end = await run_check(commands, check, call)
     await user_checks.evidence.compare()

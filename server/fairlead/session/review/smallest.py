@@ -14,6 +14,7 @@ from fairlead.errors import ToolError
 from fairlead.plan.inputs import Inputs
 from fairlead.session.errors import RequestRefused
 from fairlead.session.review.checks import NO_CHECKS, Check, UserChecks, requested_checks
+from fairlead.tools.baseline import baseline_of
 from fairlead.tools.check_queue import Stopped
 from fairlead.tools.check_run import WITHOUT_RETAINED, CheckRun, allow_check, run_check
 from fairlead.tools.commands import Commands
@@ -24,7 +25,7 @@ RUNNING = "The agent is working. Wait until it has finished, or stop it. Then se
 _Unit = tuple[Change, ...]
 
 
-class _Interrupted(Exception):
+class Interrupted(Exception):
     """The proposals changed while the search ran, or the agent began to work."""
 
 
@@ -51,7 +52,7 @@ async def find_smallest_set(user_checks: UserChecks, command: str | None) -> Sma
     searches: list[_Search] = []
 
     async def work(handle: str) -> SmallestSet:
-        commands = await _commands_for(user_checks, checks, handle)
+        commands = await commands_for(user_checks, checks, handle)
         if user_checks.run.is_active:  # since the request
             raise RequestRefused(RUNNING)
         searches.append(_Search(user_checks, checks, commands, handle))
@@ -73,7 +74,7 @@ async def find_smallest_set(user_checks: UserChecks, command: str | None) -> Sma
     return found
 
 
-async def _commands_for(user_checks: UserChecks, checks: Sequence[Check], handle: str) -> Commands:
+async def commands_for(user_checks: UserChecks, checks: Sequence[Check], handle: str) -> Commands:
     """Returns the dependencies that running the checks needs. Before that, asks the user for any missing approval.
 
     Raises:
@@ -122,7 +123,7 @@ class _Search:
                 outcome = "fails" if verdict == "none" else verdict
         except TimeoutError:
             outcome = "limit"
-        except _Interrupted:
+        except Interrupted:
             outcome = "changed"
         return self.result("limit" if outcome == "minimal" and not self._all_ran else outcome)
 
@@ -159,7 +160,7 @@ class _Search:
         """Whether all checks pass with these changes. Runs with all of the changes, or with none, count as evidence.
 
         Raises:
-            _Interrupted: the result no longer counts.
+            Interrupted: the result no longer counts.
             ToolError: a check cannot run with all changes, or without any.
         """
         has_begun = False
@@ -171,7 +172,7 @@ class _Search:
                     self._user_checks.publish(self._progress())
                 passed = await self._passes_check(check, chosen)
             if self._user_checks.files.changes is not self._changes or self._user_checks.run.begun > self._runs_before:
-                raise _Interrupted
+                raise Interrupted
             if not passed:
                 return False
         return True
@@ -214,10 +215,11 @@ class _Search:
         is_part = 0 < len(chosen) < len(self._units)
         seen = only(self._changes, _changes(chosen)) if len(chosen) < len(self._units) else None
         call_id = f"{self._handle}.{self._runs}"
-        call = RunningCall(call_id, check.item_id, _ignore if is_part else self._user_checks.publish)
+        call = RunningCall(call_id, check.item_id, ignore_event if is_part else self._user_checks.publish)
         # each run that is evidence has its own state, because the numbers of the states tell which run was last
         state = self._state if is_part else self._commands.record_state("sandboxed")
-        run = CheckRun(check.command, "sandboxed", state, self._handle, seen, retained=False)
+        is_baseline = not chosen and not len(baseline_of(self._changes, self._user_checks.files.roots))
+        run = CheckRun(check.command, "sandboxed", state, self._handle, seen, is_baseline, retained=False)
         try:
             end = await run_check(self._commands, run, call.without_output())
             if end.inputs is not None:
@@ -236,7 +238,7 @@ class _Search:
         return CheckSearch(self._handle, self._names, self._runs, search.most_runs, count, left)
 
 
-def _ignore(_: Event) -> None:
+def ignore_event(_: Event) -> None:
     """Drops the events of runs with only some of the changes: there are many of them, and they are not evidence."""
 
 
