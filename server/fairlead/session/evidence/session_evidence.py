@@ -5,8 +5,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.plan import PlanItem, TodoManager
+from fairlead.plan.evidence import CommandRun
 from fairlead.plan.inputs import Inputs
-from fairlead.plan.verification import Support, is_flaky, still_passes, support_by_item
+from fairlead.plan.verification import Support, find_outdated, is_flaky, still_passes, support_by_item
 from fairlead.session.evidence.found_set import FoundSet
 from fairlead.session.evidence.known_files import KnownFiles
 from fairlead.session.evidence.last_checks import LastChecks
@@ -149,6 +150,16 @@ class SessionEvidence:
     def is_flaky(self, command: str) -> bool:
         """Whether a verifying command passed on the files as of the last `update`, and failed on them afterwards."""
         return is_flaky(command, self.recorder.record, self.known_files.changed_since)
+
+    def outdated_runs(self) -> list[tuple[str, CommandRun]]:
+        """The last run of each command that decides a completed item, if what it depends on has changed since.
+
+        Each comes with the step that it belongs to, in the order of the items, as of the last `compare`.
+        """
+        self.update()
+        record, changed_since = self.recorder.record, self.known_files.changed_since
+        found = (find_outdated(each, record, changed_since) for each in self.support_by_item().values())
+        return list({run.command: (step, run) for step, run in filter(None, found)}.values())
 
     def check_commands(self) -> set[str]:
         """All checks, of the items and of the settings. Contains "" if an item has no check."""
