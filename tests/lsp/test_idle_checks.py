@@ -8,7 +8,7 @@ import pytest
 from lsp.test_checks import runs
 from lsp.test_reads import CHECK, compare, plan, steps
 from lsp.test_verification import review, write_workspace
-from support.calls import edit
+from support.calls import bash, edit
 from support.client import Client, Json
 from support.sandbox import needs_sandbox
 
@@ -87,3 +87,30 @@ async def test_p26_typing_stops_it_without_a_trace(workspace: Path, replay: Repl
         await client.until(lambda: steps(client) == ["verified"])
         client.close(uri)
         assert [code for _, code, _ in runs(client)[before:]] == [0]
+
+
+async def test_p26_a_restored_session_says_which_ticks_no_longer_hold(
+    workspace: Path, replay: Replay, storage: Path
+) -> None:
+    """Only changes between two processes count. A tick that holds again is no longer named."""
+    write_workspace(workspace)
+    turns = [
+        {"calls": [plan("in_progress", "pending"), edit("a.txt", "one", "two")]},
+        {"calls": [plan("completed", "in_progress"), edit("b.txt", "one", "two"), bash("python3 -m compileall b.txt")]},
+        {"calls": [plan("completed", "completed")]},
+        {"text": "."},
+    ]
+    async with Client(workspace, settings={**replay(*turns), "checks": [CHECK]}, storage=storage) as client:
+        await client.run()
+        await review(client, "accept", target={"all": True})
+        (workspace / "a.txt").write_text("three\n")
+        await compare(client)
+        await client.until(lambda: steps(client)[0] == "stale")
+        assert client.last("agent/plan")["lapsed"] == []
+        session = client.last("agent/plan")["sessionId"]
+    async with Client(workspace, storage=storage) as client:
+        opened = await client.request("agent/sessions/open", {"sessionId": session})
+        assert opened["plan"]["lapsed"] == ["1"]
+        (workspace / "a.txt").write_text("two\n")
+        await compare(client)
+        await client.until(lambda: client.last("agent/plan")["lapsed"] == [])

@@ -138,6 +138,11 @@ export interface Plan {
    * with `continue: "plan"`.
    */
   readonly awaitsApproval: boolean;
+  /**
+   * The ids of the items whose verification did not hold anymore when the session was restored in a new process, and
+   * that were not verified again since (docs/plan.md, P26).
+   */
+  readonly lapsed: readonly string[];
 }
 
 export interface UpdatedStep {

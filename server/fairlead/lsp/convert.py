@@ -114,6 +114,7 @@ def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
         "total": len(state.items),
         "roundsSinceUpdate": state.rounds_since_update,
         "awaitsApproval": state.awaits_approval,
+        "lapsed": list(changed.lapsed),
     }
 
 

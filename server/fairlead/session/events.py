@@ -28,6 +28,8 @@ class PlanChanged:
     inferred: tuple[Inferred, ...] = ()
     supports: Mapping[str, Support] = field(default_factory=dict[str, Support])
     """What supports each item, by id."""
+    lapsed: tuple[str, ...] = ()
+    """See `SessionEvidence.lapsed`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,9 +113,9 @@ class Publisher:
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record and what supports its items."""
         plan, recorder = self._plan.snapshot(), self._evidence.recorder
-        return PlanChanged(
-            self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.support_by_item()
-        )
+        supports = self._evidence.support_by_item()
+        lapsed = self._evidence.lapsed(supports)
+        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, supports, lapsed)
 
     def protected(self) -> Mapping[str, str]:
         """The proposals that need a separate confirmation: the reason for each, by its current path."""

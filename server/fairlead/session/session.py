@@ -566,6 +566,7 @@ class Session:
         """Restores the state of an earlier process. Does not continue its run."""
         self.journal_writer.restore(state.events_sent)
         await self.adopt(state)
+        self.evidence.note_lapsed()
 
     async def adopt(self, state: SessionState) -> None:
         """Replaces the session's state, except for its title and the count of events.

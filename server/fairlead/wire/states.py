@@ -147,6 +147,10 @@ class PlanWire(TypedDict):
     `"agent"`. If no run is active and an
     item is not completed, offer the user to approve the plan: `agent/runTask` with `continue: "plan"`.
     """
+    lapsed: list[str]
+    """The ids of the items whose verification did not hold anymore when the session was restored in a new process, and
+    that were not verified again since (docs/plan.md, P26).
+    """
 
 
 class UpdatedStep(TypedDict):

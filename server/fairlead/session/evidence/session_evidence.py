@@ -57,6 +57,7 @@ class SessionEvidence:
         self._on_compared = on_compared
         self._comparing = asyncio.Lock()
         self._next_comparison: asyncio.Task[None] | None = None
+        self._lapsed: frozenset[str] = frozenset()
         self._background: set[asyncio.Task[None]] = set()
 
     def restore(self, state: SessionState) -> None:
@@ -150,6 +151,20 @@ class SessionEvidence:
     def is_flaky(self, command: str) -> bool:
         """Whether a verifying command passed on the files as of the last `update`, and failed on them afterwards."""
         return is_flaky(command, self.recorder.record, self.known_files.changed_since)
+
+    def note_lapsed(self) -> None:
+        """Notes which verifications do not hold now. Call it when the session was restored in a new process."""
+        supports = self.support_by_item()
+        self._lapsed = frozenset(item_id for item_id, support in supports.items() if support.status == "stale")
+
+    def lapsed(self, supports: Mapping[str, Support]) -> tuple[str, ...]:
+        """The ids of the items that `note_lapsed` noted and that are not verified again, in the order of the plan.
+
+        Args:
+            supports: what supports the items now.
+        """
+        still = (each for each, support in supports.items() if support.status in ("stale", "failed"))
+        return tuple(each for each in still if each in self._lapsed)
 
     def outdated_runs(self) -> list[tuple[str, CommandRun]]:
         """The last run of each command that decides a completed item, if what it depends on has changed since.
