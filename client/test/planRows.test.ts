@@ -276,3 +276,35 @@ test("a restored session names the steps whose verification no longer holds", ()
   );
   assert.equal(lapsedText(plan([]), relative), "");
 });
+
+test("a broken verification names the change that broke it", () => {
+  const file = "file:///project/parser.py";
+  const none = { maker: "user", itemId: null, files: [file], firstLine: 0, lastLine: 0 } as const;
+  const note = (brokenBy: PlanItem["brokenBy"]): string =>
+    stepRow(
+      step({
+        status: "completed",
+        verification: "failed",
+        decidedBy: "pytest",
+        changedSince: [],
+        newErrors: 0,
+        brokenBy,
+      }),
+      "idle",
+      relative,
+    ).description;
+  assert.equal(note(null), "failed: pytest");
+  assert.equal(note(none), "broken by your own edit in parser.py · failed: pytest");
+  assert.equal(
+    note({ ...none, maker: "agent", itemId: "4", firstLine: 40, lastLine: 52 }),
+    "broken by the agent's change of parser.py, lines 40-52 in step 4 · failed: pytest",
+  );
+  assert.equal(
+    note({ ...none, maker: "decision", firstLine: 3, lastLine: 3 }),
+    "broken by your decision on parser.py, line 3 · failed: pytest",
+  );
+  assert.equal(
+    note({ ...none, maker: "unknown", files: [file, "file:///project/a.py"] }),
+    "broken by a change of parser.py and 1 file · failed: pytest",
+  );
+});

@@ -114,3 +114,36 @@ async def test_p26_a_restored_session_says_which_ticks_no_longer_hold(
         (workspace / "a.txt").write_text("two\n")
         await compare(client)
         await client.until(lambda: client.last("agent/plan")["lapsed"] == [])
+
+
+async def test_p26_the_change_that_broke_a_tick_is_named(workspace: Path, replay: Replay, storage: Path) -> None:
+    """A change of the agent that was accepted later, or an edit of the user's own, among others that are harmless."""
+    write_workspace(workspace)
+    check = "grep -q two a.txt && grep -q good b.txt"
+    (workspace / "b.txt").write_text("good\n1\n2\n3\n")
+    turns = [
+        {"calls": [plan("in_progress", "pending"), edit("a.txt", "one", "two")]},
+        {"calls": [plan("completed", "in_progress")]},
+        {"calls": [edit("b.txt", "1", "one")]},
+        {"calls": [edit("a.txt", "two", "2")]},
+        {"calls": [edit("b.txt", "2", "two")]},
+        {"text": "."},
+    ]
+    settings = {**replay(*turns), "checks": [check], **AT_ONCE}
+    async with Client(workspace, settings=settings, storage=storage) as client:
+        await client.run()
+        await review(client, "accept", target={"all": True})
+        found = await client.until(lambda: client.last("agent/plan")["items"][0]["brokenBy"])
+        a, b = (workspace / "a.txt").as_uri(), (workspace / "b.txt").as_uri()
+        assert found == {"maker": "agent", "itemId": "2", "files": [a], "firstLine": 1, "lastLine": 1}
+        (workspace / "a.txt").write_text("two\n")
+        await client.until(lambda: steps(client)[0] == "proved")
+        assert client.last("agent/plan")["items"][0]["brokenBy"] is None
+        client.open(workspace / "b.txt")
+        client.open(workspace / "a.txt")
+        client.type(workspace / "a.txt", "two, still\n")
+        client.type(workspace / "b.txt", "bad\n1\n2\n3\n")
+        client.type(workspace / "a.txt", "two, too\n")
+        await client.until(lambda: steps(client)[0] == "failed")
+        found = await client.until(lambda: client.last("agent/plan")["items"][0]["brokenBy"])
+        assert (found["maker"], found["files"], found["firstLine"]) == ("user", [b], 1)

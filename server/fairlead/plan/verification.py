@@ -80,6 +80,11 @@ def find_outdated(support: Support, record: Record, changed_since: ChangedSince)
     return (step, last) if changed_since(_state(last), last.inputs) else None
 
 
+def runs_of(command: str, record: Record) -> list[CommandRun]:
+    """The runs of exactly this verifying command that have a result, the latest first."""
+    return [run for run in _runs(record) if run.command == command]
+
+
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether a verifying command passed on the files as they are now, and failed on them afterwards.
 

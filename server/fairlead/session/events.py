@@ -13,6 +13,7 @@ from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import Support
 from fairlead.sentences import Sentence
+from fairlead.session.evidence.change_log import Cause
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.tool_servers.status import ServerStatus
 
@@ -30,6 +31,8 @@ class PlanChanged:
     """What supports each item, by id."""
     lapsed: tuple[str, ...] = ()
     """See `SessionEvidence.lapsed`."""
+    causes: Mapping[str, Cause | None] = field(default_factory=dict[str, Cause | None])
+    """What broke the verification of items, by id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,11 @@ class _Versions:
     checked: CheckFinished | None
     smallest: SmallestSet | None
     problems: int
+    causes: Mapping[str, object]
 
     def same_plan(self, other: "_Versions") -> bool:
-        return (self.plan, self.files, self.problems) == (
-            other.plan,
-            other.files,
-            other.problems,
-        ) and self.record is other.record
+        same_values = (self.plan, self.files, self.problems) == (other.plan, other.files, other.problems)
+        return same_values and self.record is other.record and self.causes is other.causes
 
     def same_edits(self, other: "_Versions") -> bool:
         same_checks = self.checked is other.checked and self.smallest is other.smallest
@@ -71,7 +69,7 @@ class Publisher:
         """Increases with each change of the plan or its evidence."""
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0)
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), None, None, 0, evidence.causes)
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -92,6 +90,7 @@ class Publisher:
             checked=evidence.last_checks.shown,
             smallest=evidence.found_set.now(),
             problems=evidence.problems.version,
+            causes=evidence.causes,
         )
 
     def _save_and_send(self, events: Sequence[Event], has_changed: bool) -> None:
@@ -115,7 +114,8 @@ class Publisher:
         plan, recorder = self._plan.snapshot(), self._evidence.recorder
         supports = self._evidence.support_by_item()
         lapsed = self._evidence.lapsed(supports)
-        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, supports, lapsed)
+        causes = {item_id: self._evidence.cause_of(support) for item_id, support in supports.items()}
+        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, supports, lapsed, causes)
 
     def protected(self) -> Mapping[str, str]:
         """The proposals that need a separate confirmation: the reason for each, by its current path."""

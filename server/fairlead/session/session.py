@@ -138,6 +138,7 @@ class Session:
             context.clock,
             context.now,
             self.publish,
+            lambda: self.review.decisions,
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.skills = SkillLibrary(lambda: self.files.roots)

@@ -80,6 +80,23 @@ class EvidenceWire(TypedDict):
     """The time in progress."""
 
 
+class BrokenByWire(TypedDict):
+    """The change that broke the verification of an item (docs/plan.md, P26)."""
+
+    maker: Literal["agent", "user", "decision", "unknown"]
+    """`user`: an edit of the user's own file, also by another program. `decision`: the user rejected, undid or amended
+    proposed changes.
+    """
+    itemId: str | None
+    """The item that the agent worked on; `null`: none, or the agent did not make the change."""
+    files: list[str]
+    """The URI of the changed file; if the maker is `unknown`, those of all files that it may be."""
+    firstLine: int
+    """The first changed line in the text after the change, from 1; 0: not known, or several places."""
+    lastLine: int
+    """The last changed line; 0 as for `firstLine`."""
+
+
 class PlanItemWire(TypedDict):
     """A step of the plan."""
 
@@ -110,6 +127,8 @@ class PlanItemWire(TypedDict):
     """The command that decides `verification`; empty: none."""
     changedSince: list[str]
     """If it is `stale`: the URIs of the files that changed after that command."""
+    brokenBy: BrokenByWire | None
+    """If it is `failed`: what broke it, if the command passed before and Fairlead has looked for that."""
     newErrors: int
     """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire

@@ -12,6 +12,7 @@ from fairlead.gate.request import RunCommand
 from fairlead.plan.evidence import CommandRun
 from fairlead.session.errors import RequestRefused
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.idle.find_cause import find_cause
 from fairlead.session.server_context import ServerContext
 from fairlead.session.session import Session
 from fairlead.session.sessions import Sessions
@@ -81,8 +82,11 @@ class IdleChecks:
         """Runs what is due until nothing is, or the machine is busy. In the latter case, waits and tries again."""
         is_busy = False
         try:
-            while not (is_busy := self._is_busy()) and (due := await self._find_due()) is not None:
-                await self._run_again(*due)
+            while not (is_busy := self._is_busy()):
+                if (due := await self._find_due()) is not None:
+                    await self._run_again(*due)
+                elif not await self._explain_one():
+                    break
         except RequestRefused:  # the workspace cannot be used now
             return
         except ToolError as error:
@@ -148,3 +152,20 @@ class IdleChecks:
         for event in events:
             session.publish(event)
         await session.compare_files()
+
+    async def _explain_one(self) -> bool:
+        """Finds out what broke a command that fails now. Returns whether there was one.
+
+        Raises:
+            ToolError: its layer cannot be made.
+        """
+        for session in list(self._sessions):
+            found = session.evidence.find_broken()
+            if found is not None:
+                command, broken = found
+                cause = await find_cause(session, command, broken)
+                if cause is not None:
+                    session.evidence.set_cause(command, broken.state, cause)
+                    session.publish()
+                return True
+        return False
