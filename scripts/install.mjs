@@ -42,7 +42,8 @@ function removeVenv() {
 
 /** Installs the packages that these files of requirements/ list into .venv, and Fairlead itself in editable form. */
 export async function pipInstall(files) {
-  const requirements = files.flatMap((name) => ["-r", `requirements/${name}.txt`]);
+  // the files name all that the packages need; older versions of pip refuse some of that if they look for it too
+  const requirements = ["--no-deps", ...files.flatMap((name) => ["-r", `requirements/${name}.txt`])];
   await step("install Python packages", async () => {
     for (const args of [requirements, ["--no-deps", "--no-build-isolation", "--editable", "."]]) {
       const { code, output } = await pip(args);

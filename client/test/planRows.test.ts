@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, contextUsage, usageSummary, shortCount } from "../src/ui/format";
 import { childNodes, topNodes, type PlanNode } from "../src/features/plan/planNodes";
+import { lapsedText } from "../src/features/plan/lapsed";
 import { planCount, stepRow, type Activity } from "../src/ui/stepRow";
 import type { UsageEvent } from "../src/wire/protocol";
 import type { Diagnostic, Edits, Plan, PlanItem } from "../src/wire/protocolStates";
@@ -258,4 +259,52 @@ test("a step's files say which problems their proposed texts have", () => {
   assert.ok(file && "row" in file);
   assert.match(file.row.description, /^src · 1 error/);
   assert.match(file.row.tooltip, /^Line 1: Wrong\.$/m);
+});
+
+test("a restored session names the steps whose verification no longer holds", () => {
+  const uri = (name: string): string => `file:///project/${name}`;
+  const items = [
+    step({ id: "1", content: "Parse", verification: "stale", changedSince: [uri("a.py"), uri("b.py")] }),
+    step({ id: "2", content: "Write", verification: "verified" }),
+    step({ id: "3", content: "Test", verification: "failed" }),
+    step({ id: "4", content: "Look", verification: "looked" }),
+  ];
+  const plan = (lapsed: string[]): Plan => ({ ...params<Plan>("plan"), items, lapsed });
+  assert.equal(
+    lapsedText(plan(["1", "3"]), relative),
+    "Verified in the last session, but not now (2 of 3 steps): Parse (a.py and 1 file changed), Test (its check fails now)",
+  );
+  assert.equal(lapsedText(plan([]), relative), "");
+});
+
+test("a broken verification names the change that broke it", () => {
+  const file = "file:///project/parser.py";
+  const none = { maker: "user", itemId: null, files: [file], firstLine: 0, lastLine: 0 } as const;
+  const note = (brokenBy: PlanItem["brokenBy"]): string =>
+    stepRow(
+      step({
+        status: "completed",
+        verification: "failed",
+        decidedBy: "pytest",
+        changedSince: [],
+        newErrors: 0,
+        brokenBy,
+      }),
+      "idle",
+      relative,
+    ).description;
+  assert.equal(note(null), "failed: pytest");
+  assert.equal(note(none), "broken by your own edit in parser.py · failed: pytest");
+  assert.equal(
+    note({ ...none, maker: "agent", itemId: "4", firstLine: 40, lastLine: 52 }),
+    "broken by the agent's change of parser.py, lines 40-52 in step 4 · failed: pytest",
+  );
+  assert.equal(
+    note({ ...none, maker: "decision", firstLine: 3, lastLine: 3 }),
+    "broken by your decision on parser.py, line 3 · failed: pytest",
+  );
+  assert.equal(
+    note({ ...none, maker: "unknown", files: [file, "file:///project/a.py"] }),
+    "broken by a change of parser.py and 1 file · failed: pytest",
+  );
 });

@@ -14,6 +14,7 @@ import pytest
 from cli.command import Ended, in_terminal, run_plain
 from fairlead.cli.program import program_name
 from support.fake_api import Call, FakeApi, Text, Turn, Wait
+from support.sandbox import needs_sandbox
 
 Record = Callable[..., Path]
 Env = dict[str, Any]
@@ -253,3 +254,20 @@ def test_fault_147_the_sessions_of_a_renamed_folder_are_adopted(
     assert adopted.code == 0, adopted.out
     assert "夜" in (folder / hello.name).read_text()
     assert not former.exists()
+
+
+def test_p26_the_steps_whose_verification_no_longer_holds_are_named(hello: Path, record: Record, state: Env) -> None:
+    """Also when the proposals are reviewed. Nothing is said while all of them hold."""
+    needs_sandbox()
+    items = [{"content": "Greet", "status": status} for status in ("in_progress", "completed")]
+    calls = [{"todo": {"items": items[:1]}}, {"edit_file": EDIT}]
+    turns = [{"calls": calls}, {"calls": [{"todo": {"items": items[1:]}}]}, {"text": "Done."}]
+    options = ("--workspace", hello.parent, "--check", "grep -q hello.py hello.py || grep -q . hello.py")
+    first = run_plain("run", "Greet", *options, "--replay", record(*turns, name="1.yaml"), "--accept", "none", **state)
+    assert "verified" in first.out, first.out + first.err
+    assert "no longer" not in run_plain("review", "--workspace", hello.parent, **state).out
+    hello.write_text(hello.read_text() + "# the user's line\n")
+    named = "1 of 1 verified step no longer holds: step 1 (hello.py changed)"
+    assert named in run_plain("review", "--workspace", hello.parent, **state).out
+    again = record({"text": "Fine."}, name="2.yaml")
+    assert named in continue_run(hello.parent, "--replay", again, "--accept", "none", **state).out

@@ -38,6 +38,8 @@ export const SERVER_SETTINGS = [
   "check.searchMaxRuns",
   "check.searchMaxMinutes",
   "check.agentPrompts",
+  "check.idleSeconds",
+  "check.idleMaxLoad",
   "check.newErrorsSeconds",
   "sessions.keepDays",
   "context.editor",

@@ -1,7 +1,7 @@
 // The row of a step, which the plan and the conversation show, and texts about a plan. Pure.
 
 import { t } from "@vscode/l10n";
-import type { Edits, Evidence, FileEdits, Plan, PlanItem } from "../wire/protocolStates";
+import type { BrokenBy, Edits, Evidence, FileEdits, Plan, PlanItem } from "../wire/protocolStates";
 import { unneededChanges } from "./changeTexts";
 import { countText, costSummary } from "./format";
 import { errorCount } from "./problemTexts";
@@ -40,7 +40,7 @@ export function stepRow(
   edits?: Pick<Edits, "files" | "needed">,
   laterChanges: readonly string[] = [],
 ): PlanRow {
-  const look = appearanceOf(item, activity);
+  const look = appearanceOf(item, activity, relative);
   const changed =
     item.changedSince.length > 0 ? t("Changed since: {0}", item.changedSince.map(relative).join(", ")) : "";
   const unread =
@@ -89,8 +89,8 @@ export function planCount(plan: Plan | undefined): string {
   return plan && plan.total > 0 ? `${plan.completed}/${plan.total}` : "";
 }
 
-function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
-  if (item.status === "completed") return completedAppearance(item);
+function appearanceOf(item: PlanItem, activity: Activity, relative: (uri: string) => string): StepAppearance {
+  if (item.status === "completed") return completedAppearance(item, relative);
   if (item.held) return { icon: "debug-pause", color: "charts.yellow", word: t("held"), note: t("held") };
   if (item.status === "pending") {
     const { check } = item;
@@ -103,17 +103,22 @@ function appearanceOf(item: PlanItem, activity: Activity): StepAppearance {
   return { icon: "debug-pause", color: "charts.blue", word: t("not finished"), note: t("not finished") };
 }
 
-function completedAppearance({
-  verification,
-  decidedBy: command,
-  changedSince,
-  flaky,
-  leftovers,
-  testsPassWithout,
-  unread,
-  evidence,
-  newErrors,
-}: PlanItem): StepAppearance {
+function completedAppearance(
+  {
+    verification,
+    decidedBy: command,
+    changedSince,
+    brokenBy,
+    flaky,
+    leftovers,
+    testsPassWithout,
+    unread,
+    evidence,
+    newErrors,
+  }: PlanItem,
+  relative: (uri: string) => string,
+): StepAppearance {
+  const broken = brokenBy ? brokenText(brokenBy, relative) : "";
   const changed = t("{0} changed since", countText(changedSince.length, "file"));
   switch (verification) {
     case "verified":
@@ -129,7 +134,11 @@ function completedAppearance({
     case "stale":
       return { ...ORANGE, word: t("done, {0} it was verified by {1}", changed, command), note: changed };
     case "failed":
-      return { ...ORANGE, word: t("done, but {0} failed", command), note: t("failed: {0}", command) };
+      return {
+        ...ORANGE,
+        word: [t("done, but {0} failed", command), broken].filter(Boolean).join(", "),
+        note: [broken, t("failed: {0}", command)].filter(Boolean).join(" · "), // the cause first: the view is narrow
+      };
     case "unverified":
       if (flaky)
         return {
@@ -156,6 +165,31 @@ function completedAppearance({
       return { ...GREEN, word: t("marked as done by you"), note: t("marked by you") };
     default:
       return { ...GREY, word: t("done, no evidence: nothing happened"), note: t("no evidence") };
+  }
+}
+
+/** What broke a verification; empty if nothing is known about it. */
+function brokenText(
+  { maker, itemId, files, firstLine, lastLine }: BrokenBy,
+  relative: (uri: string) => string,
+): string {
+  const [file, ...others] = files.map(relative);
+  if (file === undefined) return "";
+  const more = others.length > 0 ? t("{0} and {1}", file, countText(others.length, "file")) : file;
+  const one =
+    firstLine === lastLine ? t("{0}, line {1}", file, firstLine) : t("{0}, lines {1}-{2}", file, firstLine, lastLine);
+  const place = firstLine > 0 ? one : more;
+  switch (maker) {
+    case "agent":
+      return itemId === null
+        ? t("broken by the agent's change of {0}", place)
+        : t("broken by the agent's change of {0} in step {1}", place, itemId);
+    case "user":
+      return t("broken by your own edit in {0}", place);
+    case "decision":
+      return t("broken by your decision on {0}", place);
+    case "unknown":
+      return t("broken by a change of {0}", place);
   }
 }
 

@@ -79,6 +79,23 @@ export interface Evidence {
   readonly seconds: number;
 }
 
+/** The change that broke the verification of an item (docs/plan.md, P26). */
+export interface BrokenBy {
+  /**
+   * `user`: an edit of the user's own file, also by another program. `decision`: the user rejected, undid or amended
+   * proposed changes.
+   */
+  readonly maker: "agent" | "user" | "decision" | "unknown";
+  /** The item that the agent worked on; `null`: none, or the agent did not make the change. */
+  readonly itemId: string | null;
+  /** The URI of the changed file; if the maker is `unknown`, those of all files that it may be. */
+  readonly files: readonly string[];
+  /** The first changed line in the text after the change, from 1; 0: not known, or several places. */
+  readonly firstLine: number;
+  /** The last changed line; 0 as for `firstLine`. */
+  readonly lastLine: number;
+}
+
 /** A step of the plan. */
 export interface PlanItem {
   /** Stable as long as the item is the same (docs/plan.md, P6). */
@@ -116,6 +133,8 @@ export interface PlanItem {
   readonly unread: readonly string[];
   /** Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23). */
   readonly testsPassWithout: boolean;
+  /** If it is `failed`: what broke it, if the command passed before and Fairlead has looked for that. */
+  readonly brokenBy: BrokenBy | null;
   /** The errors among the `problems` of the files that the item changed. */
   readonly newErrors: number;
   /** What happened while it was in progress. */
@@ -152,6 +171,11 @@ export interface Plan {
    * with `continue: "plan"`.
    */
   readonly awaitsApproval: boolean;
+  /**
+   * The ids of the items whose verification did not hold anymore when the session was restored in a new process, and
+   * that were not verified again since (docs/plan.md, P26).
+   */
+  readonly lapsed: readonly string[];
 }
 
 export interface UpdatedStep {

@@ -29,6 +29,7 @@ from fairlead.models.factory import ModelChoice, open_model
 from fairlead.sentences import Phrase
 from fairlead.session.errors import RequestRefused, WrongRequest
 from fairlead.session.events import EditsChanged, PlanChanged, SessionEvent
+from fairlead.session.idle.idle_checks import IdleChecks
 from fairlead.session.model_selection import BY_SETTINGS, ModelSelection
 from fairlead.session.report.listing import Row
 from fairlead.session.report.summary import short_record
@@ -140,6 +141,7 @@ class App:
         )
         self.sessions = Sessions(self.context, self._subscribe, front_end.publish_list)
         self.together = Together(self.context, self.sessions, front_end.publish_together)
+        self.idle_checks = IdleChecks(self.context, self.sessions)
 
     def _subscribe(self, session_id: str, seq: int) -> Callable[[Sequence[SessionEvent]], None]:
         sink = self._front_end.subscribe(session_id, seq)
@@ -148,6 +150,7 @@ class App:
             sink(events)
             if any(isinstance(event, PlanChanged | EditsChanged) for event in events):
                 self.together.refresh()
+            self.idle_checks.on_events(events)
 
         return on_events
 
@@ -158,6 +161,7 @@ class App:
         os.environ[KEY_VARIABLES] = ",".join(name for names in own for name in names)  # keeps them from commands
         new = [problem for problem in problems if problem not in self._reported]
         self._reported.update(problems)
+        self.idle_checks.note_activity()
         return ignored_values(new) if new else ""
 
     def prepare(self) -> None:
@@ -384,6 +388,7 @@ class App:
     async def close(self) -> None:
         """Ends the runs and their commands."""
         await self._watcher.close()
+        await self.idle_checks.aclose()
         await self.together.aclose()
         await self.sessions.close()
 
@@ -422,9 +427,11 @@ class App:
             self._front_end.show_warning(text)
 
     def _changed_on_disk(self, paths: Collection[Path]) -> None:
+        self.idle_checks.note_activity()
         self.sessions.observe(paths)
 
     def _others_changed(self) -> None:
+        self.idle_checks.note_activity()
         self.sessions.compare_files()
 
 

@@ -28,7 +28,7 @@ from fairlead.cli.review import Review
 from fairlead.cli.review_together import check_together, together_lines
 from fairlead.cli.saved_sessions import rows
 from fairlead.cli.signals import CANCELLED
-from fairlead.cli.summary import summary_lines, workspace_arguments
+from fairlead.cli.summary import lapsed_lines, summary_lines, workspace_arguments
 from fairlead.cli.view.display import Display
 from fairlead.cli.view.plain import PlainDisplay
 from fairlead.cli.view.terminal import Terminal
@@ -86,6 +86,7 @@ async def run_review(arguments: Sequence[str], terminal: Terminal, start_server:
             opened: OpenedSession = await client.request(wire.OPEN_SESSION, {"sessionId": session_id})
             chosen = given.accept is not None or terminal.can_ask
             edits = opened["edits"]
+            display.show(lapsed_lines(opened["plan"], display))
             applied = await review_session(client, display, keyboard, workspace, edits, accept, chosen=chosen)
             return 0 if applied else 1
         except Interrupted:

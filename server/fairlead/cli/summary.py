@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from rich.text import Text
 
@@ -24,6 +25,8 @@ Window = tuple[int, int | None]
 
 LABEL_WIDTH = 10
 MAX_TASK_LINES = 5
+TICKED = ("verified", "proved", "stale", "failed")
+"""The states of completed steps that a command has verified at some time."""
 ENDING_TEXTS = {
     "max_tokens": "The last answer was cut off",
     "max_turn_requests": "Paused before the task was finished",
@@ -62,7 +65,26 @@ def continued_lines(title: str, plan: states.PlanWire, files: int, display: Disp
     steps = [f"{plan['completed']} of {plan['total']} step{'s' if plan['total'] != 1 else ''}"] if plan["total"] else []
     undecided = [f"{files} file{'s' if files != 1 else ''} to review"] if files else []
     facts = f" ({', '.join([*steps, *undecided])})" if steps or undecided else ""
-    return _field("Continues", f"“{escape_hidden(title)}”{facts}", display)
+    return [*_field("Continues", f"“{escape_hidden(title)}”{facts}", display), *lapsed_lines(plan, display)]
+
+
+def lapsed_lines(plan: states.PlanWire, display: Display) -> list[Text]:
+    """Which ticks of an earlier process no longer hold; no line if all of them do."""
+    lapsed = [item for item in plan["items"] if item["id"] in plan["lapsed"]]
+    if not lapsed:
+        return []
+    ticks = sum(item["verification"] in TICKED for item in plan["items"])
+    hold = "no longer holds" if len(lapsed) == 1 else "no longer hold"
+    steps = ", ".join(f"step {clean(item['id'])}{_why_lapsed(item)}" for item in lapsed)
+    return _field("Checks", f"{len(lapsed)} of {count_of(ticks, 'verified step')} {hold}: {steps}", display, "yellow")
+
+
+def _why_lapsed(item: states.PlanItemWire) -> str:
+    if item["verification"] == "failed":
+        return " (failed)"
+    more = len(item["changedSince"]) - 1
+    name = escape_hidden(unquote(item["changedSince"][0].rpartition("/")[2]))
+    return f" ({name}{f' and {more} more' if more else ''} changed)"
 
 
 def workspace_arguments(roots: Roots) -> str:

@@ -63,6 +63,10 @@ class Gate:
         if permission.action == "deny":
             raise NotAllowed(" ".join((DENIED, *permission.reasons)))
 
+    def runs_without_asking(self, action: RunCommand) -> bool:
+        """Whether the settings let a command run without a question, whatever the user has allowed before."""
+        return check_permission(action.command, self._policy(), where=action.where).action == "run"
+
     async def check(self, action: Action, call_id: str | None = None, reasons: Sequence[str] = ()) -> None:
         """Returns when it is allowed. Does not ask if the user has allowed the same for the session.
 

@@ -32,6 +32,7 @@ from fairlead.plan.evidence import BEFORE, UNPLANNED, Evidence
 from fairlead.plan.verification import Support
 from fairlead.sentences import Phrase, Sentence, english
 from fairlead.session.events import PlanChanged
+from fairlead.session.evidence.change_log import Cause
 from fairlead.session.evidence.spending import total
 from fairlead.session.model_selection import ModelSelection
 from fairlead.session.report.listing import Row
@@ -107,13 +108,17 @@ def plan(session_id: str, changed: PlanChanged) -> states.PlanWire:
         "sessionId": session_id,
         "version": changed.version,
         "revision": state.revision,
-        "items": [plan_item(item, record.of(item.id), changed.supports[item.id]) for item in state.items],
+        "items": [
+            plan_item(item, record.of(item.id), changed.supports[item.id], changed.causes.get(item.id))
+            for item in state.items
+        ],
         "outside": outside,
         "inferred": [step.title for step in changed.inferred] if len(changed.inferred) > 1 and not state.items else [],
         "completed": state.completed,
         "total": len(state.items),
         "roundsSinceUpdate": state.rounds_since_update,
         "awaitsApproval": state.awaits_approval,
+        "lapsed": list(changed.lapsed),
     }
 
 
@@ -123,7 +128,7 @@ def _uri(path: str) -> str:
     return Path(path).as_uri()
 
 
-def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanItemWire:
+def plan_item(item: PlanItem, found: Evidence, support: Support, cause: Cause | None = None) -> states.PlanItemWire:
     """A plan item with its evidence and its verification."""
     return {
         "id": item.id,
@@ -142,7 +147,19 @@ def plan_item(item: PlanItem, found: Evidence, support: Support) -> states.PlanI
         "decidedBy": support.command,
         "changedSince": list(map(_uri, support.changed)),
         "unread": list(map(_uri, support.unread)),
+        "brokenBy": None if cause is None else _broken_by(cause),
         "evidence": evidence(found),
+    }
+
+
+def _broken_by(cause: Cause) -> states.BrokenByWire:
+    first, last = cause.lines
+    return {
+        "maker": cause.maker,
+        "itemId": None if cause.step in ("", BEFORE, UNPLANNED) else cause.step,
+        "files": list(map(_uri, cause.paths)),
+        "firstLine": first,
+        "lastLine": last,
     }
 
 

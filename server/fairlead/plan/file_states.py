@@ -40,6 +40,10 @@ class FileStates:
         for changed in self.changes[: state + 1]:
             yield from changed.items()
 
+    def changed_between(self, first: int, last: int) -> tuple[str, ...]:
+        """The paths whose digests differ between two states."""
+        return self.changed_since(first, dict(self.at(last)))
+
     def changed_since(self, state: int, now: Mapping[str, str]) -> tuple[str, ...]:
         """The paths in `now` whose digests differ from those in a state, or that the state does not have."""
         before = dict(self.at(state))

@@ -65,6 +65,28 @@ def still_passes(command: str, record: Record, changed_since: ChangedSince) -> b
     return run is not None and not run.failed and not run.leftovers and not changed_since(_state(run), run.inputs)
 
 
+def find_outdated(support: Support, record: Record, changed_since: ChangedSince) -> tuple[str, CommandRun] | None:
+    """The last run of the command that decides the state of a stale or failed item, and the step that it belongs to.
+
+    None if nothing that it depends on has changed since: it would have the same result again.
+    """
+    if support.status not in ("stale", "failed"):
+        return None
+    runs = [
+        (step, run)
+        for step, evidence in record.by_step.items()
+        for run in evidence.commands
+        if _has_result(run) and run.command == support.command
+    ]
+    step, last = max(runs, key=lambda found: _state(found[1]))
+    return (step, last) if changed_since(_state(last), last.inputs) else None
+
+
+def runs_of(command: str, record: Record) -> list[CommandRun]:
+    """The runs of exactly this verifying command that have a result, the latest first."""
+    return [run for run in _runs(record) if run.command == command]
+
+
 def is_flaky(command: str, record: Record, changed_since: ChangedSince) -> bool:
     """Whether a verifying command passed on the files as they are now, and failed on them afterwards.
 

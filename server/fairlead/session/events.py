@@ -22,6 +22,7 @@ from fairlead.plan import PlanningState
 from fairlead.plan.evidence import Record
 from fairlead.plan.verification import Support
 from fairlead.sentences import Sentence
+from fairlead.session.evidence.change_log import Cause
 from fairlead.session.evidence.recorder import Inferred
 from fairlead.tool_servers.status import ServerStatus
 
@@ -37,6 +38,10 @@ class PlanChanged:
     inferred: tuple[Inferred, ...] = ()
     supports: Mapping[str, Support] = field(default_factory=dict[str, Support])
     """What supports each item, by id."""
+    lapsed: tuple[str, ...] = ()
+    """See `SessionEvidence.lapsed`."""
+    causes: Mapping[str, Cause | None] = field(default_factory=dict[str, Cause | None])
+    """What broke the verification of items, by id."""
 
 
 @dataclass(frozen=True, slots=True)

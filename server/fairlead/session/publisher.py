@@ -34,13 +34,11 @@ class _Versions:
     smallest: SmallestSet | None
     needed: NeededChanges | None
     problems: int
+    causes: Mapping[str, object]
 
     def same_plan(self, other: "_Versions") -> bool:
-        return (self.plan, self.files, self.problems) == (
-            other.plan,
-            other.files,
-            other.problems,
-        ) and self.record is other.record
+        same_values = (self.plan, self.files, self.problems) == (other.plan, other.files, other.problems)
+        return same_values and self.record is other.record and self.causes is other.causes
 
     def same_edits(self, other: "_Versions") -> bool:
         same_checks = self.checked is other.checked and self.smallest is other.smallest and self.needed is other.needed
@@ -76,7 +74,7 @@ class Publisher:
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
         reads = evidence.unread_proposals(), evidence.unread_first
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, None, 0)
+        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, None, 0, evidence.causes)
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:
@@ -100,6 +98,7 @@ class Publisher:
             smallest=evidence.found_set.now(),
             needed=evidence.needed_changes.now(),
             problems=evidence.problems.version,
+            causes=evidence.causes,
         )
 
     def _save_and_send(self, events: Sequence[Event], has_changed: bool) -> None:
@@ -121,9 +120,10 @@ class Publisher:
     def plan_state(self) -> PlanChanged:
         """The current plan, with its record and what supports its items."""
         plan, recorder = self._plan.snapshot(), self._evidence.recorder
-        return PlanChanged(
-            self.plan_version, plan, recorder.record, recorder.inferred, self._evidence.support_by_item()
-        )
+        supports = self._evidence.support_by_item()
+        lapsed = self._evidence.lapsed(supports)
+        causes = {item_id: self._evidence.cause_of(support) for item_id, support in supports.items()}
+        return PlanChanged(self.plan_version, plan, recorder.record, recorder.inferred, supports, lapsed, causes)
 
     def protected(self) -> Mapping[str, str]:
         """The proposals that need a separate confirmation: the reason for each, by its current path."""

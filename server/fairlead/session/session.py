@@ -138,6 +138,7 @@ class Session:
             context.clock,
             context.now,
             self.publish,
+            lambda: self.review.decisions,
         )
         self.plan.work_since_update = self.evidence.recorder.work_since_update
         self.skills = SkillLibrary(lambda: self.files.roots)
@@ -566,6 +567,7 @@ class Session:
         """Restores the state of an earlier process. Does not continue its run."""
         self.journal_writer.restore(state.events_sent)
         await self.adopt(state)
+        self.evidence.note_lapsed()
 
     async def adopt(self, state: SessionState) -> None:
         """Replaces the session's state, except for its title and the count of events.

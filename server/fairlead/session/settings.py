@@ -106,6 +106,10 @@ class CheckSettings:
     """The minutes after which such a search ends; 0: no limit."""
     agent_prompts: int = 2
     """How often failed checks are sent to a hosted agent in a run without a prompt of the user."""
+    idle_seconds: float = 0
+    """After this time without work of the user or the agent, stale verifications run again (P26); 0: never."""
+    idle_max_load: float = 50
+    """They wait while the machine's load is higher, in percent of its processors."""
     new_errors_seconds: float = 20
     """How long language servers may look for new errors that the proposals cause (P20); 0: not at all."""
 

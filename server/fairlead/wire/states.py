@@ -86,6 +86,23 @@ class EvidenceWire(TypedDict):
     """The time in progress."""
 
 
+class BrokenByWire(TypedDict):
+    """The change that broke the verification of an item (docs/plan.md, P26)."""
+
+    maker: Literal["agent", "user", "decision", "unknown"]
+    """`user`: an edit of the user's own file, also by another program. `decision`: the user rejected, undid or amended
+    proposed changes.
+    """
+    itemId: str | None
+    """The item that the agent worked on; `null`: none, or the agent did not make the change."""
+    files: list[str]
+    """The URI of the changed file; if the maker is `unknown`, those of all files that it may be."""
+    firstLine: int
+    """The first changed line in the text after the change, from 1; 0: not known, or several places."""
+    lastLine: int
+    """The last changed line; 0 as for `firstLine`."""
+
+
 class PlanItemWire(TypedDict):
     """A step of the plan."""
 
@@ -122,6 +139,8 @@ class PlanItemWire(TypedDict):
     """
     testsPassWithout: bool
     """Its command passes on the old code with the new tests, so these do not test its changes (docs/plan.md, P23)."""
+    brokenBy: BrokenByWire | None
+    """If it is `failed`: what broke it, if the command passed before and Fairlead has looked for that."""
     newErrors: int
     """The errors among the `problems` of the files that the item changed."""
     evidence: EvidenceWire
@@ -158,6 +177,10 @@ class PlanWire(TypedDict):
     """Whether a run in the mode `"plan"` has begun, and has not left the plan as it was, since the last one in the mode
     `"agent"`. If no run is active and an
     item is not completed, offer the user to approve the plan: `agent/runTask` with `continue: "plan"`.
+    """
+    lapsed: list[str]
+    """The ids of the items whose verification did not hold anymore when the session was restored in a new process, and
+    that were not verified again since (docs/plan.md, P26).
     """
 
 

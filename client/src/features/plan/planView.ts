@@ -20,6 +20,7 @@ import { takesKey } from "../../server/settings";
 import type { Session } from "../../state/session";
 import type { Store } from "../../state/store";
 import { isBlocked, isWorking, openRequests, secondsToRetry } from "../../state/waiting";
+import { lapsedText } from "./lapsed";
 import { StepClock } from "./stepClock";
 import { showHeader, showViewProgress, type TreeItem } from "../../ui/show";
 import { plainLine } from "../../ui/text";
@@ -227,7 +228,7 @@ function message(session: Store["active"]): string {
           : session.plan && session.plan.inferred.length > 0
             ? t("The agent wrote no plan. These steps are inferred from its tool calls.")
             : t("This session has no plan.");
-  return [replay, retryText(session) || status].filter(Boolean).join(" ");
+  return [replay, retryText(session) || status || lapsedText(session.plan, relative)].filter(Boolean).join(" ");
 }
 
 /** Why the agent waits before it asks the model again, and for how long. */

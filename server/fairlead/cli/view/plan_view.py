@@ -37,12 +37,31 @@ def _why_unverified(item: states.PlanItemWire) -> str:
     return f": passes only with ignored files of this session ({names})" if names else ""
 
 
+def _broken_by(cause: states.BrokenByWire | None) -> str:
+    """What broke a verification, with a comma before it; empty if it is not known."""
+    if cause is None or not cause["files"]:
+        return ""
+    first, last = cause["firstLine"], cause["lastLine"]
+    lines = "" if not first else f", line {first}" if first == last else f", lines {first}-{last}"
+    place = f"{_names(cause['files'])}{lines}"
+    match cause["maker"]:
+        case "agent":
+            step = f" in step {escape_to_one_line(cause['itemId'])}" if cause["itemId"] else ""
+            return f", broken by the agent's change of {place}{step}"
+        case "user":
+            return f", broken by your own edit in {place}"
+        case "decision":
+            return f", broken by your decision on {place}"
+        case "unknown":
+            return f", broken by a change of {place}"
+
+
 # the note after a step, by its verification (docs/plan.md P16)
 _NOTES: Mapping[str, Callable[[states.PlanItemWire], str]] = {
     "verified": lambda item: f"verified{TESTS_PASS_WITHOUT if item['testsPassWithout'] else ''}",
     "proved": lambda _: "proved: fails without the change, passes with it",
     "stale": lambda item: f"changed since “{_command(item)}” passed: {_names(item['changedSince'])}",
-    "failed": lambda item: f"failed: {_command(item)}",
+    "failed": lambda item: f"failed: {_command(item)}{_broken_by(item['brokenBy'])}",
     "unverified": lambda item: f"unverified{_why_unverified(item)}",
     "looked": lambda _: "only read",
     "noEvidence": lambda _: "no evidence",

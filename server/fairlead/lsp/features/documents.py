@@ -37,6 +37,7 @@ def did_save(server: AgentServer, params: Any) -> None:
 
 def _report(server: AgentServer, path: Path | None) -> None:
     if path is not None:
+        server.app.idle_checks.note_activity()
         server.sessions.on_document_event(path)
         server.file_problems.update(path)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fairlead.plan.file_states import FileStates
 from fairlead.plan.inputs import Inputs
+from fairlead.session.evidence.change_log import Content
 from fairlead.session.evidence.other_inputs import ABSENT as OTHER_ABSENT
 from fairlead.session.evidence.other_inputs import OtherInputs, kind_of
 from fairlead.session.evidence.workspace_files import ABSENT, EXECUTABLE, ChangedFile, WorkspaceFiles
@@ -29,16 +30,24 @@ class KnownFiles:
 
     Args:
         now_ns: returns the time in nanoseconds since the epoch.
+        on_change: called when a file that was known has changed, with its path, its contents before and after, as
+            commands see it, and whether the user's own file has changed too.
     """
 
-    def __init__(self, files: Files, now_ns: Callable[[], int] = time.time_ns) -> None:
-        self._files, self._now_ns = files, now_ns
+    def __init__(
+        self,
+        files: Files,
+        now_ns: Callable[[], int] = time.time_ns,
+        on_change: Callable[[str, Content, Content, bool], None] | None = None,
+    ) -> None:
+        self._files, self._now_ns, self._on_change = files, now_ns, on_change
         self.workspace = WorkspaceFiles(lambda: files.roots, files.secret_filter)
         """The other files."""
         self._recorded_at: list[int] = []  # by state: when it was recorded; 0 for those of earlier processes
         self._compared = 0  # the states below this number were recorded before the last comparison began
         self._digests: dict[str, str] = {}  # by path
         self._last_hashed: dict[str, tuple[_Content, str]] = {}  # by path: what was hashed last, and its digest
+        self._contents: dict[str, tuple[Content, Content]] = {}  # by path: with the proposals, and without
         self.others = OtherInputs()
         """What commands read besides the workspace's files."""
         self._changed_since: dict[tuple[int, Inputs | None], tuple[str, ...]] = {}  # until a file changes
@@ -103,7 +112,11 @@ class KnownFiles:
             self.states = self.states.with_first(name, self._on_disk(path))
             if changed is not None:
                 self._add_changed(changed)
+        before, after = self._contents.get(name), self._contents_of(path)
+        self._contents[name] = after
         if self._digests.get(name) != digest:
+            if self._on_change is not None and before is not None and before[0] != after[0]:
+                self._on_change(name, before[0], after[0], before[1] != after[1])
             self._digests[name] = digest
             self._note_change()
 
@@ -213,6 +226,21 @@ class KnownFiles:
         except WorkspaceError:
             return _signature(path)
         return self._hash(path, text, self._disk_text(path), _mode(path))
+
+    def _contents_of(self, path: Path) -> tuple[Content, Content]:
+        """A file as commands see it, and the user's own file. Bytes stand for what cannot be read."""
+        proposal = self._files.changes.for_target(str(path))
+        if proposal is not None:
+            shown = proposal.proposed if proposal.raw.data is None else proposal.raw.data
+            return shown, proposal.current
+        moved = self._files.proposal(path)
+        if moved is not None:
+            return None, moved.current
+        try:
+            text = self._files.user_files.text(path, binary=True)
+        except WorkspaceError:
+            text = b""
+        return text, text
 
     def _on_disk(self, path: Path) -> str:
         try:

@@ -121,6 +121,11 @@ class Recorder:
         ]
         return f" Since its last update: {' and '.join(facts)}." if facts else ""
 
+    @property
+    def step(self) -> str:
+        """The id of the item in progress, or as for `_current_step`."""
+        return self._current_step()
+
     def _current_step(self) -> str:
         """The id of the item in progress; without one, `BEFORE` or `UNPLANNED`."""
         plan = self._plan()

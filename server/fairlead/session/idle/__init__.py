@@ -1,0 +1,1 @@
+"""What sessions do while the user and the agent do nothing."""
