@@ -3,6 +3,7 @@
 from fairlead.agent.tool import RunningCall
 from fairlead.edits.breaking_change import find_breaking_change
 from fairlead.errors import ToolError
+from fairlead.gate.request import RunCommand
 from fairlead.session.evidence.change_log import Cause, view_after
 from fairlead.session.evidence.session_evidence import Broken
 from fairlead.session.session import Session
@@ -24,7 +25,9 @@ async def find_cause(session: Session, command: str, broken: Broken) -> Cause | 
     async def work(handle: str) -> int | None:
         await session.commands.ready()
         commands = session.commands.tools()
-        if (await commands.layer()).where != "sandboxed":
+        layer = await commands.layer()
+        action = RunCommand(command, layer.roots.first.path, layer.where)
+        if layer.where != "sandboxed" or not commands.gate.runs_without_asking(action):
             return None
 
         async def passes(count: int) -> bool:
