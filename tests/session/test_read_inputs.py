@@ -55,8 +55,8 @@ def test_the_content_of_a_document_counts_for_any_other_program_or_access(tmp_pa
         assert counts(tmp_path, inputs_of(tmp_path, *accesses), "README.md"), accesses
 
 
-def test_fault_9103_the_content_of_a_document_counts_if_a_cache_of_results_was_read(tmp_path: Path) -> None:
-    """docs/faults.md 9103: `prettier --cache` looks only at the times of files that it has checked before."""
+def test_fault_324_the_content_of_a_document_counts_if_a_cache_of_results_was_read(tmp_path: Path) -> None:
+    """docs/faults.md 324: `prettier --cache` looks only at the times of files that it has checked before."""
     look = access(tmp_path, "look", "README.md", "node")
     for name, is_result in (
         ("node_modules/.cache/prettier/x.json", True),
@@ -68,8 +68,8 @@ def test_fault_9103_the_content_of_a_document_counts_if_a_cache_of_results_was_r
         assert counts(tmp_path, inputs, "README.md") is is_result, name
 
 
-def test_fault_9102_a_file_that_was_only_looked_at_shows_which_new_files_count(tmp_path: Path) -> None:
-    """docs/faults.md 9102: a second `cargo test` opens no source, but runs each new file in `tests`."""
+def test_fault_323_a_file_that_was_only_looked_at_shows_which_new_files_count(tmp_path: Path) -> None:
+    """docs/faults.md 323: a second `cargo test` opens no source, but runs each new file in `tests`."""
     (tmp_path / "tests").mkdir()
     inputs = inputs_of(
         tmp_path,
@@ -81,8 +81,8 @@ def test_fault_9102_a_file_that_was_only_looked_at_shows_which_new_files_count(t
     assert not counts(tmp_path, inputs, "tests/notes.md", appeared=True)
 
 
-def test_fault_9104_all_names_count_if_one_of_several_programs_that_list_a_folder_is_no_scanner(tmp_path: Path) -> None:
-    """docs/faults.md 9104: `pytest tests && test $(ls tests | wc -l) = 1`."""
+def test_fault_325_all_names_count_if_one_of_several_programs_that_list_a_folder_is_no_scanner(tmp_path: Path) -> None:
+    """docs/faults.md 325: `pytest tests && test $(ls tests | wc -l) = 1`."""
     (tmp_path / "tests").mkdir()
     read = access(tmp_path, "open", "tests/test_a.py")
     scanned = access(tmp_path, "open", "tests", "python3.11")
@@ -91,8 +91,8 @@ def test_fault_9104_all_names_count_if_one_of_several_programs_that_list_a_folde
     assert counts(tmp_path, both, "tests/x.md", appeared=True)
 
 
-def test_fault_9105_long_and_circular_paths_are_resolved(tmp_path: Path) -> None:
-    """docs/faults.md 9105: names with line breaks and bytes that are no UTF-8, 2,000 folders, links in a circle."""
+def test_fault_326_long_and_circular_paths_are_resolved(tmp_path: Path) -> None:
+    """docs/faults.md 326: names with line breaks and bytes that are no UTF-8, 2,000 folders, links in a circle."""
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
     names = ["new\nline", os.fsdecode(b"\xff\xfe"), "d/" * 2000 + "x", "one", "one/../y"]

@@ -209,8 +209,8 @@ async def test_a_program_without_a_c_library_and_its_threads_are_recorded(box: B
     assert {f"f{number}.{index}" for number in range(8) for index in range(20)} <= named(workspace, reads).keys()
 
 
-async def test_fault_9101_a_call_with_an_invalid_path_hides_nothing(box: Boxes, workspace: Path) -> None:
-    """docs/faults.md 9101: programs in Rust pass no path to find out whether the kernel knows a call, so cargo did."""
+async def test_fault_322_a_call_with_an_invalid_path_hides_nothing(box: Boxes, workspace: Path) -> None:
+    """docs/faults.md 322: programs in Rust pass no path to find out whether the kernel knows a call, so cargo did."""
     write(workspace, {"a.txt": "a"})
     compile_program(workspace, "wrong", WRONG_PATHS)
     ran, reads = await recorded(box, "./wrong")
@@ -218,10 +218,10 @@ async def test_fault_9101_a_call_with_an_invalid_path_hides_nothing(box: Boxes, 
     assert "a.txt" in named(workspace, reads)
 
 
-async def test_fault_9104_each_program_that_lists_a_folder_or_looks_at_a_document_is_recorded(
+async def test_fault_325_each_program_that_lists_a_folder_or_looks_at_a_document_is_recorded(
     box: Boxes, workspace: Path
 ) -> None:
-    """docs/faults.md 9104: only the first one was, so a new file that only the second one counts was missed."""
+    """docs/faults.md 325: only the first one was, so a new file that only the second one counts was missed."""
     write(workspace, {"d/b.txt": "b", "d/c.md": "c"})
     python = f'{PYTHON} \'import os; os.listdir("d"); os.stat("d/b.txt"); os.stat("d/c.md")\''
     _, reads = await recorded(box, f"{python}; {python}; ls d; test -e d/b.txt; test -e d/c.md")
@@ -234,8 +234,8 @@ async def test_fault_9104_each_program_that_lists_a_folder_or_looks_at_a_documen
     assert programs["d/b.txt"] == {""}
 
 
-async def test_fault_9106_nothing_is_left_of_a_recorded_command_whose_launcher_is_killed(box: Boxes) -> None:
-    """docs/faults.md 9106: as if the server was killed, or the machine ran out of memory."""
+async def test_fault_327_nothing_is_left_of_a_recorded_command_whose_launcher_is_killed(box: Boxes) -> None:
+    """docs/faults.md 327: as if the server was killed, or the machine ran out of memory."""
     opened = await box.layer.open("echo begun; while :; do test -e a.txt; done", View(), records=True)
     process = await start(opened)
     assert process.stdout is not None

@@ -74,7 +74,9 @@ class Publisher:
         self._protections = Protections()
         self.outbox = Outbox(self._save_and_send)
         reads = evidence.unread_proposals(), evidence.unread_first
-        self._published = _Versions(0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, None, 0, evidence.causes)
+        self._published = _Versions(
+            0, evidence.recorder.record, 0, 0, decisions(), *reads, None, None, None, 0, evidence.causes
+        )
         self._sent = self._published
 
     def publish(self, event: Event | None, *, may_wait: bool = False) -> None:

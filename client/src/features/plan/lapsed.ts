@@ -17,12 +17,7 @@ export function lapsedText(plan: Plan | undefined, relative: (uri: string) => st
   const named = lapsed.slice(0, MAX_NAMED).map((item) => t("{0} ({1})", plainLine(item.content), why(item, relative)));
   const more = lapsed.length - named.length;
   const names = [...named, ...(more > 0 ? [t("{0} more", more)] : [])].join(", ");
-  return t(
-    "Verified in the last session, but not now ({0} of {1}): {2}",
-    lapsed.length,
-    countText(ticks, "step"),
-    names,
-  );
+  return t("No longer verified ({0} of {1}): {2}", lapsed.length, countText(ticks, "step"), names);
 }
 
 function why(
