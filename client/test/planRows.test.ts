@@ -272,7 +272,7 @@ test("a restored session names the steps whose verification no longer holds", ()
   const plan = (lapsed: string[]): Plan => ({ ...params<Plan>("plan"), items, lapsed });
   assert.equal(
     lapsedText(plan(["1", "3"]), relative),
-    "Verified in the last session, but not now (2 of 3 steps): Parse (a.py and 1 file changed), Test (its check fails now)",
+    "No longer verified (2 of 3 steps): Parse (a.py and 1 file changed), Test (its check fails now)",
   );
   assert.equal(lapsedText(plan([]), relative), "");
 });

@@ -92,7 +92,7 @@ async def test_p26_typing_stops_it_without_a_trace(workspace: Path, replay: Repl
 async def test_p26_a_restored_session_says_which_ticks_no_longer_hold(
     workspace: Path, replay: Replay, storage: Path
 ) -> None:
-    """Only changes between two processes count. A tick that holds again is no longer named."""
+    """Whenever the files have changed. A tick that holds again is no longer named."""
     write_workspace(workspace)
     turns = [
         {"calls": [plan("in_progress", "pending"), edit("a.txt", "one", "two")]},
