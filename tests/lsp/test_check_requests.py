@@ -162,12 +162,13 @@ async def test_fault_122_a_missing_build_is_no_proof(workspace: Path, replay: Re
 
 
 async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay) -> None:
-    """The check passes, fails and passes on the same files, because it depends on a file that Git ignores. Its step
-    stays unverified until these files change.
+    """The check passes, fails and passes on the same files, because it depends on a cache, which counts as no
+    input. Its step stays unverified until these files change.
     """
     write_workspace(workspace)
-    (workspace / ".gitignore").write_text("flag\n")
-    check, flag = "test -e flag", workspace / "flag"
+    (workspace / ".cache").mkdir()
+    (workspace / ".gitignore").write_text(".cache/\n")
+    check, flag = "test -e .cache/flag", workspace / ".cache" / "flag"
     turns = [
         {"calls": [todo(*BEGIN, check=check), edit("a.txt", "one", "two")]},
         {"text": "Done."},
