@@ -168,7 +168,7 @@ async def test_p18_a_flaky_check_proves_nothing(workspace: Path, replay: Replay)
     write_workspace(workspace)
     (workspace / ".cache").mkdir()
     (workspace / ".gitignore").write_text(".cache/\n")
-    check, flag = "test -e .cache/flag", workspace / ".cache" / "flag"
+    check, flag = "test -e a.txt && test -e .cache/flag", workspace / ".cache" / "flag"
     turns = [
         {"calls": [todo(*BEGIN, check=check), edit("a.txt", "one", "two")]},
         {"text": "Done."},
