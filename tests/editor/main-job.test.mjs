@@ -57,6 +57,7 @@ editorTest("before the first task the palette and the view say what to do", asyn
     "Agent: Choose Model...",
     "Agent: Open Settings",
     "Agent: Open Terminal in the Sandbox",
+    "Agent: Race...",
     "Agent: Run Task",
     "Agent: Run Task (Plan First)...",
     "Agent: Send Question...",
