@@ -23,7 +23,7 @@ const editorTest = useAgent(
       calls: [
         steps("completed", "in_progress"),
         edit("both.txt", "three\n", "THREE\n"),
-        edit(".github/workflows/ci.yml", "make", "make all"),
+        edit(".github/workflows/ci.yml", "cp", "cp all"),
         rename("turned.txt", "sub/turned.txt"),
         edit("sub/turned.txt", "two", "TWO"),
         write("sub/fresh.txt", "fresh\n"),
@@ -39,7 +39,7 @@ const editorTest = useAgent(
       "typed.txt": "to be deleted too\n",
       "old.txt": "the same\n",
       "turned.txt": "\ufeffone\r\ntwo\r\nthree",
-      ".github/workflows/ci.yml": "run: make\n",
+      ".github/workflows/ci.yml": "run: cp\n",
     },
     viewport: { width: 1280, height: 1100 },
   },
@@ -129,7 +129,7 @@ editorTest("Accept All Shown in a step's diff accepts only that step", async ({ 
   await page.toastButton("Accept “.github/workflows/ci.yml”?", "Accept This File");
   const rows = await page.rows(VIEW, (all) => lacks("fresh.txt")(all) && lacks("ci.yml")(all));
   assert.deepEqual(rows.map(({ label }) => label).sort(), ["Line 1", "both.txt", "gone.txt", "typed.txt"]);
-  assert.equal(disk(workspace, ".github/workflows/ci.yml"), "run: make all\n");
+  assert.equal(disk(workspace, ".github/workflows/ci.yml"), "run: cp all\n");
   assert.equal(disk(workspace, "sub/fresh.txt"), "fresh\n");
   assert.ok(there(workspace, "sub/turned.txt") && !there(workspace, "turned.txt"));
   await page.until(
