@@ -54,7 +54,7 @@ def test_p25_runs_are_ranked_and_say_why(files: Path) -> None:
     ]
     assert "The first run changes 2 lines; the second one changes 4 lines." in ended.out
     assert f"3 is failed: `{CHECK}` fails (exit code 1" in ended.out
-    assert "4 is failed: The run did not end by itself." in ended.out
+    assert "4 is failed: The run was ended before it had finished." in ended.out
     assert (files / "a.py").read_text() == "x = 1\n\n\n\nv = 1\n"
     later = next(line for line in ended.out.splitlines() if line.startswith("To review 1 later: "))
     session = later.rpartition(" ")[2]

@@ -83,7 +83,7 @@ editorTest("a completed step shows its evidence", async ({ page }, context) => {
   const rows = await page.rows(PLAN, described("Note the change", "verified"));
   assert.deepEqual(
     rows.filter(({ level }) => level === 1).map(({ label, description }) => `${label}: ${description}`),
-    ["Read the test: only read", "Change the words: verified", "Note the change: verified", "Tidy up: no evidence"],
+    ["Read the test: only read", "Change the words: proved", "Note the change: verified", "Tidy up: no evidence"],
   );
 });
 

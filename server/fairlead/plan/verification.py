@@ -54,7 +54,11 @@ def support_by_item(
     runs, found = _runs(record), dict[str, Support]()
     for item in items:
         evidence = record.of(item.id)
-        support = _refine_verified(_support(item, evidence, runs, changed_since), record, changed_since)
+        support = _support(item, evidence, runs, changed_since)
+        refined = _refine_verified(support, record, changed_since)
+        # a command that has read none of the item's files does not fail because of them
+        is_unrelated = refined.status == "proved" and bool(evidence.files) and refined.unread == evidence.files
+        support = support if is_unrelated else refined
         found[item.id] = _with_errors(support, sum(map(count_errors, evidence.files)))
     return found
 

@@ -69,7 +69,7 @@ class Assertion:
     """Whether the message of an expected error is checked."""
     guards: tuple[Guard, ...] = ()
     count: int = 1
-    """How many assertions it stands for, such as those of a helper."""
+    """How many assertions it makes, including those of a helper that it calls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _decoded(text: Any, place: str) -> bytes:
         data = base64.b64decode(standard, validate=True)
     except (UnicodeEncodeError, binascii.Error):
         standard = data = b""
-    # a text that stands for the same bytes as another one was not written by a program that signs
+    # base64 has several texts for the same bytes; a program that signs writes only the usual one
     if not data or base64.b64encode(data) != standard:
         raise BadRecord(f"“{place}” of its envelope is not Base64 text, or is cut off.")
     return data

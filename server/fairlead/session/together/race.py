@@ -53,7 +53,7 @@ async def _judge(session: Session) -> Standing:
 async def _proof(session: Session) -> tuple[Proof, str]:
     """What supports the run's changes, and why."""
     if session.runs.ended != "end_turn":
-        return "failed", "The run did not end by itself."
+        return "failed", "The run was ended before it had finished."
     if not len(session.files.changes):
         return "failed", "It proposes no changes."
     if find_checks(session.user_checks):
